@@ -325,7 +325,9 @@ def import_program(program: Program, *, shapes: Mapping[str, Sequence[int]] | No
     outputs = [importer.builder.plain(importer.value(name)) for name in program.outputs]
     block.add_op(ReturnOp(*outputs))
     function.update_function_type()
-    names = [f"{name}:{index}" if name in program.outputs[:index] else name for index, name in enumerate(program.outputs)]
+    names = [
+        f"{name}:{index}" if name in program.outputs[:index] else name for index, name in enumerate(program.outputs)
+    ]
     set_ports(function, inputs, [Port(name, value.type) for name, value in zip(names, outputs, strict=True)])
     importer.builder.sweep()
     module = ModuleOp([function], {"nn.producer": StringAttr(program.producer)})

@@ -114,9 +114,7 @@ class AtenNode(SourceNode):
         """Returns an argument that is a list of sizes, some of which may be known only at run time."""
         found = self.attribute(name, None)
         found = [found] if isinstance(found, int) else found
-        if not isinstance(found, list) or not all(
-            isinstance(each, int | SSAValue) for each in cast(list[Any], found)
-        ):
+        if not isinstance(found, list) or not all(isinstance(each, int | SSAValue) for each in cast(list[Any], found)):
             raise self.error(f"argument '{name}' must be a list of sizes, but got {found}")
         return cast(list[Integer], found)
 
@@ -221,7 +219,9 @@ class AtenNode(SourceNode):
 
     def vector(self, sizes: Sequence[Integer]) -> SSAValue:
         """Returns an i64 vector of integers, some of which are known only at run time."""
-        parts = [self.add_constant(np.array([each], np.int64), i64) if isinstance(each, int) else each for each in sizes]
+        parts = [
+            self.add_constant(np.array([each], np.int64), i64) if isinstance(each, int) else each for each in sizes
+        ]
         return parts[0] if len(parts) == 1 else self.add(ConcatOp, parts, axis=0).result
 
     def size(self, value: SSAValue, axis: int) -> Integer:

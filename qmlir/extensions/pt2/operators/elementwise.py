@@ -158,7 +158,9 @@ def _clamped(node: AtenNode, low: str, high: str, bounds: tuple[float | None, fl
 
 def _where(node: AtenNode) -> SSAValue:
     condition = node.operand("condition", i1)
-    return node.add(ops.WhereOp, condition, node.operand("self", node.element), node.operand("other", node.element)).result
+    return node.add(
+        ops.WhereOp, condition, node.operand("self", node.element), node.operand("other", node.element)
+    ).result
 
 
 def _masked_fill(node: AtenNode) -> SSAValue:
@@ -233,9 +235,9 @@ _OWN: dict[str, Any] = {
     "log1p": _log1p,
     "addcmul": partial(_addcmul, operation=ops.MulOp),
     "addcdiv": partial(_addcmul, operation=ops.DivOp),
-    "fmod": lambda node: node.add(
-        ops.ModOp, node.operand("self", node.element), node.operand("other", node.element), fmod=True
-    ).result,
+    "fmod": lambda node: (
+        node.add(ops.ModOp, node.operand("self", node.element), node.operand("other", node.element), fmod=True).result
+    ),
     "clamp": partial(_clamped, low="min", high="max"),
     "clamp_min": partial(_clamped, low="min", high="max"),
     "clamp_max": partial(_clamped, low="min", high="max"),
@@ -253,9 +255,9 @@ _OWN: dict[str, Any] = {
     "leaky_relu": _leaky_relu,
     "elu": _elu,
     "celu": lambda node: node.add(activations.CeluOp, node.tensor(), alpha=float(node.number("alpha", 1.0))).result,
-    "selu": lambda node: node.add(
-        activations.SeluOp, node.tensor(), alpha=1.6732632423543772, gamma=1.0507009873554805
-    ).result,
+    "selu": lambda node: (
+        node.add(activations.SeluOp, node.tensor(), alpha=1.6732632423543772, gamma=1.0507009873554805).result
+    ),
     "hardsigmoid": lambda node: node.add(activations.HardSigmoidOp, node.tensor(), alpha=1 / 6, beta=0.5).result,
     "softplus": _softplus,
     "prelu": _prelu,

@@ -116,7 +116,10 @@ def _expand(node: AtenNode) -> SSAValue:
         if size == -1 and axis >= shift else size
         for axis, size in enumerate(sizes)
     ]  # fmt: skip
-    if all(isinstance(each, int) and (axis >= shift and each in (1, shape[axis - shift])) for axis, each in enumerate(wanted)):
+    if all(
+        isinstance(each, int) and (axis >= shift and each in (1, shape[axis - shift]))
+        for axis, each in enumerate(wanted)
+    ):
         return value
     return node.expanded(value, wanted)
 
@@ -305,7 +308,11 @@ def _resize(node: AtenNode, mode: str, *, nearest: str = "floor") -> SSAValue:
     properties: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": transformation}
     properties |= {"nearest_mode": nearest} if mode == NEAREST else {}
     factors = node.attribute("scale_factors", None)
-    if isinstance(factors, list) and len(factors) == rank - 2 and all(isinstance(each, float | int) for each in factors):
+    if (
+        isinstance(factors, list)
+        and len(factors) == rank - 2
+        and all(isinstance(each, float | int) for each in factors)
+    ):
         properties["scales"] = [1.0, 1.0, *map(float, factors)]
     else:
         sizes = node.declared().shape

@@ -75,7 +75,9 @@ def _truth(node: AtenNode, operation: type[Any]) -> SSAValue:
 
 def _top_k(node: AtenNode) -> Sequence[SSAValue]:
     axis = node.axis("dim", -1)
-    return node.add(TopKOp, node.tensor(), k=node.index("k"), axis=axis, largest=node.flag("largest", default=True)).results
+    return node.add(
+        TopKOp, node.tensor(), k=node.index("k"), axis=axis, largest=node.flag("largest", default=True)
+    ).results
 
 
 _OWN: dict[str, Any] = {
