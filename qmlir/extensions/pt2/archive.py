@@ -131,8 +131,18 @@ def _shown(value: Any) -> str:
 
 def _field(value: Any, name: str, kind: type[_Value], what: str) -> _Value:
     """Returns a field of an object."""
-    found = _is(value, dict, what)
-    return _is(cast(dict[str, Any], found).get(name), kind, f"'{name}' of {what}")
+    found = cast(dict[str, Any], _is(value, dict, what))
+    return _is(found.get(name), kind, f"'{name}' of {what}")
+
+
+def _object(value: Any, name: str, what: str) -> dict[str, Any]:
+    """Returns a field of an object that is an object itself."""
+    return cast(dict[str, Any], _field(value, name, dict, what))
+
+
+def _list(value: Any, name: str, what: str) -> list[Any]:
+    """Returns a field of an object that is a list."""
+    return cast(list[Any], _field(value, name, list, what))
 
 
 def _variant(value: Any, what: str) -> tuple[str, Any]:
@@ -166,7 +176,7 @@ def _meta(value: Any, what: str) -> TensorMeta:
     if (layout := _field(value, "layout", int, what)) != 7:
         raise MalformedError(f"{what} must be dense (layout 7), but has layout {layout}")
     element, dtype = ELEMENTS[number]
-    sizes = tuple(_size(each, f"a size of {what}") for each in _field(value, "sizes", list, what))
+    sizes = tuple(_size(each, f"a size of {what}") for each in _list(value, "sizes", what))
     if (fault := shape_fault([size for size in sizes if isinstance(size, int)])) is not None:
         raise MalformedError(f"{what} has {fault}")
     return TensorMeta(element, np.dtype(dtype), sizes)
@@ -224,7 +234,7 @@ def _weights(entries: _Entries, folder: str, config: str) -> dict[str, Array]:
         return {}
     found: dict[str, Array] = {}
     stored: dict[str, bytes] = {}
-    for name, entry in _field(entries.json(config), "config", dict, f"'{config}'").items():
+    for name, entry in _object(entries.json(config), "config", f"'{config}'").items():
         what = f"weight '{name}'"
         path = _field(entry, "path_name", str, what)
         if _field(entry, "use_pickle", bool, what):
@@ -243,7 +253,7 @@ def _weights(entries: _Entries, folder: str, config: str) -> dict[str, Array]:
 def _array(data: bytes, value: Any, what: str) -> Array:
     """Returns a tensor in row-major order from its storage, which strides and an offset describe."""
     meta = _meta(value, what)
-    numbers = [_size(each, what) for each in _field(value, "strides", list, what)]
+    numbers = [_size(each, what) for each in _list(value, "strides", what)]
     offset = _size(value.get("storage_offset"), f"the offset of {what}")
     if not all(isinstance(number, int) and number >= 0 for number in (*meta.sizes, *numbers, offset)):
         raise MalformedError(f"{what} must have constant sizes, strides and an offset of at least 0")
@@ -287,34 +297,32 @@ def _program(entries: _Entries, name: str) -> Program:
         raise MalformedError(f"its byte order must be little, but is {_shown(order)}")
     kind = models[0].removeprefix("models/").removesuffix(".json")
     root = entries.json(models[0])
-    version = _field(_field(root, "schema_version", dict, "the program"), "major", int, "the schema version")
+    version = _field(_object(root, "schema_version", "the program"), "major", int, "the schema version")
     if version != SCHEMA:
         raise MalformedError(f"its schema must have version {SCHEMA}, but has {version}")
-    module = _field(root, "graph_module", dict, "the program")
-    graph, signature = _field(module, "graph", dict, "the module"), _field(module, "signature", dict, "the module")
+    module = _object(root, "graph_module", "the program")
+    graph, signature = _object(module, "graph", "the module"), _object(module, "signature", "the module")
     arrays = {
         each: _weights(entries, f"data/{each}/", f"data/{each}/{kind}_{each}_config.json")
         for each in ("weights", "constants")
     }
-    inputs, constants = _inputs(_field(signature, "input_specs", list, "the signature"), arrays)
-    outputs = [_output(each) for each in _field(signature, "output_specs", list, "the signature")]
+    inputs, constants = _inputs(_list(signature, "input_specs", "the signature"), arrays)
+    outputs = [_output(each) for each in _list(signature, "output_specs", "the signature")]
     symbols = {
-        each: _size(value, f"integer '{each}'") for each, value in _field(graph, "sym_int_values", dict, "it").items()
+        each: _size(value, f"integer '{each}'") for each, value in _object(graph, "sym_int_values", "it").items()
     }
     ranges = {
         each: (_limit(value, "min_val"), _limit(value, "max_val"))
-        for each, value in _field(root, "range_constraints", dict, "the program").items()
+        for each, value in _object(root, "range_constraints", "the program").items()
     }
-    tensors = {
-        each: _meta(value, f"tensor '{each}'") for each, value in _field(graph, "tensor_values", dict, "it").items()
-    }
-    calls = [_call(each, index) for index, each in enumerate(_field(graph, "nodes", list, "the graph"))]
+    tensors = {each: _meta(value, f"tensor '{each}'") for each, value in _object(graph, "tensor_values", "it").items()}
+    calls = [_call(each, index) for index, each in enumerate(_list(graph, "nodes", "the graph"))]
     producer = f"torch {root.get('torch_version') or ''}".strip()
     return Program(name, producer, inputs, outputs, constants, calls, tensors, symbols, ranges)
 
 
 def _limit(value: Any, name: str) -> int | None:
-    found = _is(value, dict, "a range").get(name)
+    found = cast(dict[str, Any], _is(value, dict, "a range")).get(name)
     return None if found is None else _is(found, int, "a limit")
 
 
@@ -328,14 +336,14 @@ def _inputs(
     for spec in specs:
         kind, held = _variant(spec, "an input")
         if kind == "user_input":
-            form, argument = _variant(_field(held, "arg", dict, "an input"), "an input")
+            form, argument = _variant(_object(held, "arg", "an input"), "an input")
             if form == "as_none":
                 continue
             if form != "as_tensor":
                 raise MalformedError(f"an input must be a tensor, but is {form.removeprefix('as_')}")
             inputs.append(_field(argument, "name", str, "an input"))
         elif kind in sources:
-            name = _field(_field(held, "arg", dict, "an input"), "name", str, "an input")
+            name = _field(_object(held, "arg", "an input"), "name", str, "an input")
             path = _field(held, sources[kind], str, f"'{name}'")
             array = next((each[path] for each in arrays.values() if path in each), None)
             if array is None:
@@ -349,9 +357,10 @@ def _inputs(
 def _output(spec: Any) -> str:
     kind, held = _variant(spec, "an output")
     if kind != "user_output":
-        target = next((each for each in held.values() if isinstance(each, str)), "") if isinstance(held, dict) else ""
+        fields = cast(dict[str, Any], held) if isinstance(held, dict) else {}
+        target = next((each for each in fields.values() if isinstance(each, str)), "")
         raise MalformedError(f"an output of kind {kind} ({target}) is not supported; export the model in eval()")
-    form, argument = _variant(_field(held, "arg", dict, "an output"), "an output")
+    form, argument = _variant(_object(held, "arg", "an output"), "an output")
     if form != "as_tensor":
         raise MalformedError(f"an output must be a tensor, but is {form.removeprefix('as_')}")
     return _field(argument, "name", str, "an output")
@@ -361,17 +370,17 @@ def _call(value: Any, index: int) -> Call:
     what = f"node {index}"
     target = _field(value, "target", str, what).removeprefix("torch.ops.")
     arguments: dict[str, Argument] = {}
-    for each in _field(value, "inputs", list, what):
+    for each in _list(value, "inputs", what):
         name = _field(each, "name", str, f"an argument of {what}")
-        kind, held = _variant(_field(each, "arg", dict, f"argument '{name}' of {what}"), f"argument '{name}' of {what}")
+        kind, held = _variant(_object(each, "arg", f"argument '{name}' of {what}"), f"argument '{name}' of {what}")
         arguments[name] = Argument(kind, held)
     outputs: list[str] = []
-    for each in _field(value, "outputs", list, what):
+    for each in _list(value, "outputs", what):
         kind, held = _variant(each, f"an output of {what}")
-        listed = _is(held, list, what) if kind == "as_tensors" else [held]
+        listed = cast(list[Any], _is(held, list, what)) if kind == "as_tensors" else [held]
         field = "as_name" if kind in ("as_sym_int", "as_sym_bool", "as_sym_float") else "name"
         outputs += ["" if kind == "as_none" else _field(one, field, str, f"an output of {what}") for one in listed]
-    stack = _field(value, "metadata", dict, what).get("nn_module_stack", "")
+    stack = _object(value, "metadata", what).get("nn_module_stack", "")
     name = value.get("name")
     if not isinstance(name, str):
         name = next((each for each in outputs if each), target)

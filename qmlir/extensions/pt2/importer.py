@@ -208,7 +208,7 @@ class _Importer:
         first = next(iter(call.arguments.values()), None)
         if first is None or first.kind != "as_tensor":
             return
-        source = first.value["name"]
+        source: str = first.value["name"]
         root = self.roots.get(source, source)
         if packet in VIEWS or is_in_place:
             self.roots |= dict.fromkeys(call.outputs, root)

@@ -6,19 +6,19 @@ Integer(1))`. Their text is parsed and never executed.
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 DEPTH = 32
 """The maximum depth of an expression."""
 
-_FUNCTIONS: Mapping[str, Callable[..., int]] = {
-    "Add": lambda *terms: sum(terms),
-    "Mul": lambda *factors: math.prod(factors),
-    "FloorDiv": lambda left, right: left // right,
-    "CleanDiv": lambda left, right: left // right,
-    "Mod": lambda left, right: left % right,
-    "PythonMod": lambda left, right: left % right,
+_FUNCTIONS: Mapping[str, Callable[[Sequence[int]], int]] = {
+    "Add": sum,
+    "Mul": math.prod,
+    "FloorDiv": lambda operands: operands[0] // operands[1],
+    "CleanDiv": lambda operands: operands[0] // operands[1],
+    "Mod": lambda operands: operands[0] % operands[1],
+    "PythonMod": lambda operands: operands[0] % operands[1],
     "Max": max,
     "Min": min,
 }
@@ -77,6 +77,6 @@ def evaluated(size: Size, symbols: Mapping[str, int]) -> int | None:
     if function is None or len(known) != len(operands):
         return None
     try:
-        return function(*known)
-    except (TypeError, ArithmeticError):
+        return function(known)
+    except (IndexError, ArithmeticError):
         return None
