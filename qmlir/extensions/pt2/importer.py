@@ -81,7 +81,7 @@ class _Importer:
         if name in self.values:
             return self.values[name]
         if not isinstance(name, str) or name not in self.program.constants:
-            raise text_error(f"{self.program.name}: '{name}' is used before it is computed")
+            raise text_error(f"{self.program.name}: no supported operator computes '{name}'")
         path, array = self.program.constants[name]
         if id(array) not in self.constants:
             element = next((each for each, dtype in ELEMENTS.values() if np.dtype(dtype) == array.dtype))
@@ -180,12 +180,10 @@ class _Importer:
         self._store(node, before, [results] if isinstance(results, SSAValue) else list(results))
 
     def _store(self, node: AtenNode, before: Operation | None, results: Sequence[SSAValue]) -> None:
-        """Records the results of a call under the names of its outputs."""
+        """Records the results of a call under the names of its outputs; an error follows if a missing one is used."""
         call = node.call
         following = self.builder.block.first_op if before is None else before.next_op
         settled = self.builder.settle(following, list(results))
-        if len(settled) < len(call.outputs):
-            raise node.error(f"has {len(call.outputs)} outputs, but must have {len(settled)}")
         name_results(settled, [name if name != call.name else "" for name in call.outputs])
         for name, value in zip(call.outputs, settled, strict=False):
             if not name or value is None:

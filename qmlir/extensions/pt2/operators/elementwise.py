@@ -57,15 +57,13 @@ def _binary(node: AtenNode, operation: type[ops.BinaryOp]) -> SSAValue:
 
 
 def _sum(node: AtenNode, operation: type[ops.BinaryOp], *, is_reversed: bool = False) -> SSAValue:
-    """`self + alpha * other`, or the difference; `rsub` exchanges the two."""
+    """`self + alpha * other`, or the difference; `rsub` exchanges the two tensors."""
     chosen = _LOGICAL.get(operation, operation) if node.element == i1 else operation
     left, right = node.operand("self", node.element), node.operand("other", node.element)
     left, right = (right, left) if is_reversed else (left, right)
     alpha = node.number("alpha", 1)
     if alpha != 1:
-        scaled = left if is_reversed else right
-        scaled = node.add(ops.MulOp, scaled, node.filled(alpha, node.element)).result
-        left, right = (scaled, right) if is_reversed else (left, scaled)
+        right = node.add(ops.MulOp, right, node.filled(alpha, node.element)).result
     return node.add(chosen, left, right).results[0]
 
 

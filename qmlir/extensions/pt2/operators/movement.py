@@ -16,6 +16,7 @@ from qmlir.dialects.nn.movement import ops
 from qmlir.dialects.nn.resizing.ops import CUBIC, LINEAR, NEAREST, ResizeOp
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.extensions.pt2.node import END, AtenNode, Integer
+from qmlir.formats.types import shape_fault
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
@@ -361,6 +362,14 @@ def _scalar_tensor(node: AtenNode) -> SSAValue:
     return node.filled(node.number("s"), node.element)
 
 
+def _eye(node: AtenNode) -> SSAValue:
+    rows = node.index("n")
+    sizes = rows, node.index("m", rows)
+    if (fault := shape_fault(sizes)) is not None:
+        raise node.error(f"returns a tensor of {fault}")
+    return node.add_constant(np.eye(*sizes, dtype=node.graph.dtype_of(node.element)), node.element)
+
+
 def _triangle(node: AtenNode, *, upper: bool) -> SSAValue:
     return node.add(shapes.TriluOp, node.any_tensor(), k=node.index("diagonal", 0), upper=upper).result
 
@@ -456,6 +465,7 @@ _COPIES: dict[str, Any] = {
     "zeros_like": partial(_filled_like, number=0),
     "ones_like": partial(_filled_like, number=1),
     "arange": _arange,
+    "eye": _eye,
     "scalar_tensor": _scalar_tensor,
     "triu": partial(_triangle, upper=True),
     "tril": partial(_triangle, upper=False),
