@@ -64,7 +64,7 @@ _OTHER_FORMATS: Mapping[str, str] = {
     ".pb": f"{_TENSORFLOW}, if it is a graph of TensorFlow; an ONNX model must be named .onnx",
     **dict.fromkeys((".pbtxt", ".h5", ".keras", ".tflite"), _TENSORFLOW),
     **dict.fromkeys(
-        (".pt", ".pth", ".ckpt"), "torch.export.save(torch.export.export(model, arguments), 'model.pt2') makes a model"
+        (".pt", ".pth", ".ckpt"), "torch.export.save(torch.export.export(model, args), 'model.pt2') makes a model"
     ),
     **dict.fromkeys((".joblib", ".pkl", ".pickle"), "to_onnx of skl2onnx makes a model of a fitted estimator"),
     ".safetensors": "it holds weights alone: export the model that uses them to ONNX, or pass the .mlir next to it",
@@ -95,8 +95,8 @@ def load(
 
     Args:
         source: A `.onnx` file, an ONNX `ModelProto`, the result of `torch.onnx.export`, a `.tflite` file (requires the
-            extra `qmlir[litert]`), a `.pt2` file of `torch.export.save`, a `.mlir` file, or a folder written by `qmlir quantize` or `Quantized.save`, whose
-            quantized module is read.
+            extra `qmlir[litert]`), a `.pt2` file of `torch.export.save`, a `.mlir` file, or a folder written by
+            `qmlir quantize` or `Quantized.save`, whose quantized module is read.
         shapes: Shapes of inputs by name, for an ONNX model with dynamic dimensions, or to resize a LiteRT model. `None`
             keeps the shapes of the file.
         keep_casts: Leave all operations between the casts of a QDQ model in float.

@@ -78,7 +78,7 @@ class _Importer:
 
     def value(self, name: Any) -> Any:
         """Returns the value of a tensor or integer; a constant is added when it is first used."""
-        if name in self.values:
+        if isinstance(name, str) and name in self.values:
             return self.values[name]
         if not isinstance(name, str) or name not in self.program.constants:
             raise text_error(f"{self.program.name}: no supported operator computes '{name}'")
