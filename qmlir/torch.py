@@ -5,7 +5,8 @@
     quantized = qmlir.quantize(qmlir.torch.export(model, example_inputs), data)
     module = qmlir.torch.Module(qmlir.trainable(quantized, data))
 
-A `Module` works with PyTorch's optimizers, losses, loaders and checkpoints. Requires torch: `pip install 'qmlir[torch]'`. The forward and backward passes are compiled programs on the CPU.
+A `Module` works with PyTorch's optimizers, losses, loaders and checkpoints. Its forward and backward passes are compiled
+programs on the CPU. Requires torch: `pip install 'qmlir[torch]'`.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.extensions.pt2.torch import export as export
+    from qmlir.extensions.pt2.exporting import export as export
     from qmlir.extensions.training.torch import Module as Module
 else:
     __getattr__, __dir__ = attached(__name__)

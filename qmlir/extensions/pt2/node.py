@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, TensorType, f32, i1, i64
@@ -20,7 +20,7 @@ from qmlir.formats.node import NO_DEFAULT, SourceNode
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 
-Integer = int | SSAValue
+Integer: TypeAlias = "int | SSAValue"
 """An integer that is known, or an i64 vector of one element."""
 
 END = 2**63 - 1
@@ -96,7 +96,7 @@ class AtenNode(SourceNode):
     def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
         """Returns an argument that is a list of known integers; a single one is a list."""
         found = self.attribute(name, default)
-        listed: Sequence[Any] = list(found) if isinstance(found, list | tuple) else [found]
+        listed = list(cast(Sequence[Any], found)) if isinstance(found, list | tuple) else [found]
         if not all(isinstance(each, int) and not isinstance(each, bool) for each in listed):
             raise self.error(f"argument '{name}' must be a list of known integers, but got {found}")
         return list(listed)
@@ -147,7 +147,7 @@ class AtenNode(SourceNode):
         found = self.arguments.get(name)
         if not isinstance(found, SSAValue):
             raise self.error(f"argument '{name}' must be a tensor, but got {found}")
-        return found
+        return cast(SSAValue, found)
 
     def tensors(self, name: str) -> list[SSAValue]:
         """Returns an argument that is a list of tensors."""
@@ -245,6 +245,10 @@ class AtenNode(SourceNode):
             return False
         found = self.graph.constant_value(value)
         return found is not None and not found.astype(np.float64).any()
+
+
+Importer: TypeAlias = Callable[[AtenNode], "SSAValue | Sequence[SSAValue]"]
+"""A function that adds the operations of a call, and returns the values of its outputs."""
 
 
 def _category(element: Attribute) -> int:

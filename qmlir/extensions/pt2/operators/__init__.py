@@ -1,13 +1,9 @@
 """The ATen operators, each with its importer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from xdsl.ir import SSAValue
-
-from qmlir.extensions.pt2.node import AtenNode
+from qmlir.extensions.pt2.node import Importer
 from qmlir.extensions.pt2.operators import elementwise, layers, movement, quantization, reduction
-
-Importer = Callable[[AtenNode], SSAValue | Sequence[SSAValue]]
 
 OPERATORS: Mapping[str, Importer] = {
     **elementwise.OPERATORS, **layers.OPERATORS, **movement.OPERATORS, **quantization.OPERATORS, **reduction.OPERATORS,

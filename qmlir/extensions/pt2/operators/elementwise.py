@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, f32, i1
 from xdsl.ir import SSAValue
@@ -10,7 +9,7 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.movement.ops import SplitOp
-from qmlir.extensions.pt2.node import AtenNode
+from qmlir.extensions.pt2.node import AtenNode, Importer
 from qmlir.ir.builtin_types import element_of, shape_of
 
 _FLOAT_RESULTS = {
@@ -212,7 +211,7 @@ def _log1p(node: AtenNode) -> SSAValue:
     return node.add(ops.LogOp, node.add(ops.AddOp, value, node.filled(1, node.element)).result).result
 
 
-_OWN: dict[str, Any] = {
+_OWN: dict[str, Importer] = {
     **{name: partial(_unary, operation=operation) for name, operation in _FLOAT_RESULTS.items()},
     **{name: partial(_binary, operation=operation) for name, operation in _BINARY.items()},
     **{name: partial(_compare, operation=operation) for name, operation in _COMPARISONS.items()},
@@ -265,5 +264,5 @@ _OWN: dict[str, Any] = {
     "type_as": _cast,
 }
 
-OPERATORS: Mapping[str, Any] = {f"aten.{name}": importer for name, importer in _OWN.items()}
+OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
 """The importer of each operator of this family."""

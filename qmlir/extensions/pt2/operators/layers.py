@@ -16,7 +16,7 @@ from qmlir.dialects.nn.movement.ops import ConcatOp, SliceOp, TransposeOp, Unsqu
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.recurrent.ops import GruOp, LstmOp
-from qmlir.extensions.pt2.node import AtenNode
+from qmlir.extensions.pt2.node import AtenNode, Importer
 from qmlir.ir.builtin_types import element_of, shape_of
 
 # Products.
@@ -98,7 +98,10 @@ def _pool(node: AtenNode, operation: type[pooling.PoolOp], rank: int) -> SSAValu
     dilations, pads = node.spread("dilation", rank, 1), node.spread("padding", rank, 0) * 2
     if min((*kernel, *strides, *dilations)) < 1 or min(pads) < 0:
         raise node.error(f"kernel, strides and padding are invalid: {kernel}, {strides}, {pads}")
-    properties = {"kernel": kernel, **_without_defaults(strides=strides, dilations=dilations, pads=pads)}
+    properties: dict[str, Any] = {
+        "kernel": kernel,
+        **_without_defaults(strides=strides, dilations=dilations, pads=pads),
+    }
     if node.flag("ceil_mode"):
         properties["ceil_mode"] = True
     if operation is pooling.AveragePoolOp:
@@ -174,7 +177,7 @@ def _group_norm(node: AtenNode) -> SSAValue:
 def _layer_norm(node: AtenNode) -> SSAValue:
     data, sizes = node.tensor("input"), node.integers("normalized_shape")
     scale = _scale(node, "weight", 1, sizes, data)
-    properties = {"axis": -len(sizes), "epsilon": _epsilon(node)}
+    properties: dict[str, Any] = {"axis": -len(sizes), "epsilon": _epsilon(node)}
     return node.add(normalization.LayerNormOp, data, scale, node.maybe("bias"), **properties).result
 
 
@@ -284,7 +287,7 @@ def _states(node: AtenNode, value: SSAValue, layer: int, directions: int, layers
     if layers == 1:
         return value
     start = layer * directions
-    bounds = {"starts": [start], "ends": [start + directions], "axes": [0], "steps": [1]}
+    bounds: dict[str, Any] = {"starts": [start], "ends": [start + directions], "axes": [0], "steps": [1]}
     return node.add(SliceOp, value, **bounds).result
 
 
@@ -300,7 +303,7 @@ def _concat(node: AtenNode, parts: list[SSAValue]) -> SSAValue:
     return parts[0] if len(parts) == 1 else node.add(ConcatOp, parts, axis=0).result
 
 
-_OWN: dict[str, Any] = {
+_OWN: dict[str, Importer] = {
     "linear": _linear,
     "matmul": _matmul,
     "mm": partial(_matmul, right="mat2"),
@@ -336,5 +339,5 @@ _OWN: dict[str, Any] = {
     "gru.input": partial(_recurrent, operation=GruOp),
 }
 
-OPERATORS: Mapping[str, Any] = {f"aten.{name}": importer for name, importer in _OWN.items()}
+OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
 """The importer of each operator of this family."""

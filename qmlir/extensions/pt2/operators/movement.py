@@ -15,7 +15,7 @@ from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops
 from qmlir.dialects.nn.resizing.ops import CUBIC, LINEAR, NEAREST, ResizeOp
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.extensions.pt2.node import END, AtenNode, Integer
+from qmlir.extensions.pt2.node import END, AtenNode, Importer, Integer
 from qmlir.formats.types import shape_fault
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -235,7 +235,7 @@ def _stack(node: AtenNode) -> SSAValue:
 def _flip(node: AtenNode) -> SSAValue:
     axes = node.axes("dims", len(node.shape()))
     count = len(axes)
-    bounds = {"starts": [-1] * count, "ends": [-END] * count, "axes": axes, "steps": [-1] * count}
+    bounds: dict[str, Any] = {"starts": [-1] * count, "ends": [-END] * count, "axes": axes, "steps": [-1] * count}
     return node.add(ops.SliceOp, node.any_tensor(), **bounds).result
 
 
@@ -274,7 +274,7 @@ def _index(node: AtenNode) -> SSAValue:
     """Indexing by one tensor of integers along one axis."""
     found = node.arguments.get("indices")
     given = cast(list[Any], found) if isinstance(found, list) else []
-    tensors = [(axis, each) for axis, each in enumerate(given) if isinstance(each, SSAValue)]
+    tensors = [(axis, cast(SSAValue, each)) for axis, each in enumerate(given) if isinstance(each, SSAValue)]
     if len(tensors) != 1 or element_of(tensors[0][1]) != i64:
         raise node.unsupported("supports one tensor of i64 indices")
     axis, indices = tensors[0]
@@ -413,7 +413,7 @@ SIZES: Mapping[str, Any] = {
 }
 """The importers of operators on sizes, which are not negative."""
 
-_VIEWS: dict[str, Any] = {
+_VIEWS: dict[str, Importer] = {
     **dict.fromkeys(("view", "reshape", "_unsafe_view"), _view),
     **dict.fromkeys(("flatten", "unflatten"), _as_declared),
     **dict.fromkeys(("contiguous", "detach", "alias", "dropout", "feature_dropout", "alpha_dropout"), _identity),
@@ -436,7 +436,7 @@ _VIEWS: dict[str, Any] = {
     "unbind": _unbind,
 }
 
-_COPIES: dict[str, Any] = {
+_COPIES: dict[str, Importer] = {
     **dict.fromkeys(("clone", "lift_fresh_copy", "identity"), _identity),
     "repeat": _repeat,
     **dict.fromkeys(("cat", "concat"), _cat),
@@ -474,5 +474,5 @@ _COPIES: dict[str, Any] = {
 VIEWS = frozenset(f"aten.{name}" for name in _VIEWS)
 """The operators whose result shares the memory of their first argument."""
 
-OPERATORS: Mapping[str, Any] = {f"aten.{name}": importer for name, importer in {**_VIEWS, **_COPIES}.items()}
+OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in {**_VIEWS, **_COPIES}.items()}
 """The importer of each operator of this family."""

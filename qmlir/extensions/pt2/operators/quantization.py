@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
-from qmlir.extensions.pt2.node import AtenNode
+from qmlir.extensions.pt2.node import AtenNode, Importer
 from qmlir.ir.builtin_types import element_of, shape_of
 
 # PyTorch multiplies by the reciprocal, `round_half_even(x * f32(1 / scale)) + zero_point`, and `quant.qcast` divides by
@@ -73,7 +73,7 @@ def _checked(node: AtenNode, run: Any, *, by_channel: bool) -> SSAValue:
         raise node.error(" ".join(str(error).split())) from error
 
 
-OPERATORS: Mapping[str, Any] = {
+OPERATORS: Mapping[str, Importer] = {
     f"quantized_decomposed.{name}_{kind}": partial(_checked, run=run, by_channel=kind == "per_channel")
     for name, run in (("quantize", _quantize), ("dequantize", _dequantize))
     for kind in ("per_tensor", "per_channel")

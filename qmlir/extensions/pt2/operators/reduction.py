@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing.ops import TopKOp
 from qmlir.dialects.nn.reduction import ops
-from qmlir.extensions.pt2.node import AtenNode
+from qmlir.extensions.pt2.node import AtenNode, Importer
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -80,7 +80,7 @@ def _top_k(node: AtenNode) -> Sequence[SSAValue]:
     ).results
 
 
-_OWN: dict[str, Any] = {
+_OWN: dict[str, Importer] = {
     "mean": partial(_reduced, operation=ops.ReduceMeanOp),
     "sum": partial(_reduced, operation=ops.ReduceSumOp),
     "amax": partial(_reduced, operation=ops.ReduceMaxOp),
@@ -104,5 +104,5 @@ _OWN: dict[str, Any] = {
     "topk": _top_k,
 }
 
-OPERATORS: Mapping[str, Any] = {f"aten.{name}": importer for name, importer in _OWN.items()}
+OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
 """The importer of each operator of this family."""
