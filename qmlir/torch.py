@@ -5,8 +5,8 @@
     quantized = qmlir.quantize(qmlir.torch.export(model, example_inputs), data)
     module = qmlir.torch.Module(qmlir.trainable(quantized, data))
 
-A `Module` works with PyTorch's optimizers, losses, loaders and checkpoints. Its forward and backward passes are compiled
-programs on the CPU. Requires torch: `pip install 'qmlir[torch]'`.
+A `Module` works with PyTorch's optimizers, losses, loaders and checkpoints. Its forward and backward passes are
+compiled programs on the CPU. Requires torch: `pip install 'qmlir[torch]'`.
 """
 
 from typing import TYPE_CHECKING

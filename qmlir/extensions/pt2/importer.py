@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -28,6 +28,9 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.provenance import Origin, name_results
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
+
+LIMIT = 2**63
+"""The limit of an integer, which has 64 bits."""
 
 SHOWN = 20
 """The maximum number of unsupported operators in a message."""
@@ -105,6 +108,9 @@ class _Importer:
             case "as_sym_ints" if isinstance(value, list):
                 return [self._integer(each, fail) for each in cast(list[Any], value)]
             case "as_int" | "as_ints" | "as_bool" | "as_bools" | "as_string":
+                listed = cast(list[Any], value) if isinstance(value, list) else [value]
+                if any(isinstance(each, int) and not -LIMIT <= each < LIMIT for each in listed):
+                    raise fail()
                 return value
             case "as_float":
                 return self._float(value, fail)
@@ -139,7 +145,7 @@ class _Importer:
             raise fail()
         found = cast(dict[str, Any], held)
         number = found.get("as_int")
-        if isinstance(number, int) and not isinstance(number, bool):
+        if isinstance(number, int) and not isinstance(number, bool) and -LIMIT <= number < LIMIT:
             return number
         value = self.value(found.get("as_name"))
         if not isinstance(value, int) and element_of(value) is None:
@@ -206,8 +212,8 @@ class _Importer:
         first = next(iter(call.arguments.values()), None)
         if first is None or first.kind != "as_tensor":
             return
-        source: str = first.value["name"]
-        root = self.roots.get(source, source)
+        source = str(first.value["name"])
+        root = self.roots.get(source) or source
         if packet in VIEWS or is_in_place:
             self.roots |= dict.fromkeys(call.outputs, root)
         if not is_in_place:
@@ -315,7 +321,7 @@ def import_program(program: Program, *, shapes: Mapping[str, Sequence[int]] | No
     importer = _Importer(program, BlockBuilder(block))
     inputs = _ports(importer, shapes or {})
     for port in inputs:
-        argument = block.insert_arg(cast(Attribute, port.type), len(block.args))
+        argument = block.insert_arg(port.type, len(block.args))
         importer.values[port.name] = argument
         suggest_name(argument, port.name)
     for call in program.calls:
