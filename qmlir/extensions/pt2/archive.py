@@ -57,7 +57,7 @@ ELEMENTS: Mapping[int, tuple[Attribute, Any]] = {
 _Value = TypeVar("_Value")
 
 
-class MalformedError(Exception):
+class ArchiveError(Exception):
     """The content of an archive is invalid."""
 
 
@@ -93,7 +93,7 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class ExportedProgram:
     """An exported program."""
 
     name: str
@@ -120,7 +120,7 @@ class Program:
 def _is(value: Any, kind: type[_Value], what: str) -> _Value:
     """Returns `value`, which must be of type `kind` (a Boolean is no integer)."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise MalformedError(f"{what} must be of type {kind.__name__}, but is {_shown(value)}")
+        raise ArchiveError(f"{what} must be of type {kind.__name__}, but is {_shown(value)}")
     return value
 
 
@@ -149,7 +149,7 @@ def _variant(value: Any, what: str) -> tuple[str, Any]:
     """Returns the only entry of an object: its key names the kind of the value."""
     found = cast(dict[str, Any], _is(value, dict, what))
     if len(found) != 1:
-        raise MalformedError(f"{what} must have one entry, but is {_shown(found)}")
+        raise ArchiveError(f"{what} must have one entry, but is {_shown(found)}")
     return next(iter(found.items()))
 
 
@@ -159,26 +159,26 @@ def _size(value: Any, what: str) -> Size:
         return _is(held, int, what)
     if kind == "as_expr":
         return _expression(_field(held, "expr_str", str, what))
-    raise MalformedError(f"{what} must be an integer or an expression, but is {_shown(value)}")
+    raise ArchiveError(f"{what} must be an integer or an expression, but is {_shown(value)}")
 
 
 def _expression(text: str) -> Size:
     try:
         return parsed_size(text)
     except ValueError as error:
-        raise MalformedError(str(error)) from error
+        raise ArchiveError(str(error)) from error
 
 
 def _meta(value: Any, what: str) -> TensorMeta:
     number = _field(value, "dtype", int, what)
     if number not in ELEMENTS:
-        raise MalformedError(f"{what} has the unsupported element type {number}")
+        raise ArchiveError(f"{what} has the unsupported element type {number}")
     if (layout := _field(value, "layout", int, what)) != 7:
-        raise MalformedError(f"{what} must be dense (layout 7), but has layout {layout}")
+        raise ArchiveError(f"{what} must be dense (layout 7), but has layout {layout}")
     element, dtype = ELEMENTS[number]
     sizes = tuple(_size(each, f"a size of {what}") for each in _list(value, "sizes", what))
     if (fault := shape_fault([size for size in sizes if isinstance(size, int)])) is not None:
-        raise MalformedError(f"{what} has {fault}")
+        raise ArchiveError(f"{what} has {fault}")
     return TensorMeta(element, np.dtype(dtype), sizes)
 
 
@@ -194,10 +194,10 @@ class _Entries:
             self._file = zipfile.ZipFile(io.BytesIO(content))
             infos = self._file.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-            raise MalformedError(f"it is no zip file ({error})") from error
+            raise ArchiveError(f"it is no zip file ({error})") from error
         self._infos = {info.filename.partition("/")[2]: info for info in infos}
         if sum(info.file_size for info in infos) > self._limit:
-            raise MalformedError("its entries are larger than the file: they are compressed, or overlap")
+            raise ArchiveError("its entries are larger than the file: they are compressed, or overlap")
 
     def names(self, folder: str) -> list[str]:
         """Returns the names of the entries in a folder."""
@@ -207,22 +207,22 @@ class _Entries:
         """Returns the content of an entry."""
         info = self._infos.get(name)
         if info is None:
-            raise MalformedError(f"it has no entry '{name}'")
+            raise ArchiveError(f"it has no entry '{name}'")
         if info.compress_type != zipfile.ZIP_STORED:
-            raise MalformedError(f"entry '{name}' is compressed, but torch.export.save compresses nothing")
+            raise ArchiveError(f"entry '{name}' is compressed, but torch.export.save compresses nothing")
         try:
             return self._file.read(info)
         except (
             zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, RuntimeError, zlib.error
         ) as error:  # fmt: skip
-            raise MalformedError(f"cannot read entry '{name}': {error}") from error
+            raise ArchiveError(f"cannot read entry '{name}': {error}") from error
 
     def json(self, name: str) -> Any:
         """Returns the value of an entry that contains JSON."""
         try:
             return json.loads(self.read(name))
         except (ValueError, RecursionError) as error:
-            raise MalformedError(f"entry '{name}' is not valid JSON ({error})") from error
+            raise ArchiveError(f"entry '{name}' is not valid JSON ({error})") from error
 
 
 # The weights.
@@ -238,12 +238,12 @@ def _weights(entries: _Entries, folder: str, config: str) -> dict[str, Array]:
         what = f"weight '{name}'"
         path = _field(entry, "path_name", str, what)
         if _field(entry, "use_pickle", bool, what):
-            raise MalformedError(
+            raise ArchiveError(
                 f"{what} is pickled, and pickles are never opened; "
                 "convert it to a plain tensor (torch.nn.Parameter(weight.detach().clone())), and export the model again"
             )
         if entry.get("tensor_meta") is None:
-            raise MalformedError(f"{what} must be a tensor, but is an object")
+            raise ArchiveError(f"{what} must be a tensor, but is an object")
         if path not in stored:
             stored[path] = entries.read(f"{folder}{path}")
         found[name] = _array(stored[path], entry["tensor_meta"], what)
@@ -256,18 +256,18 @@ def _array(data: bytes, value: Any, what: str) -> Array:
     numbers = [_size(each, what) for each in _list(value, "strides", what)]
     offset = _size(value.get("storage_offset"), f"the offset of {what}")
     if not all(isinstance(number, int) and number >= 0 for number in (*meta.sizes, *numbers, offset)):
-        raise MalformedError(f"{what} must have constant sizes, strides and an offset of at least 0")
+        raise ArchiveError(f"{what} must have constant sizes, strides and an offset of at least 0")
     shape, strides = cast(tuple[int, ...], meta.sizes), cast(list[int], numbers)
     if len(shape) != len(strides):
-        raise MalformedError(f"{what} must have as many strides as sizes, but has {strides} for {list(shape)}")
+        raise ArchiveError(f"{what} must have as many strides as sizes, but has {strides} for {list(shape)}")
     last = cast(int, offset) + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if 0 in shape:
         return np.zeros(shape, meta.dtype)
     count = len(data) // meta.dtype.itemsize
     if last >= count:
-        raise MalformedError(f"{what} of shape {list(shape)} needs {last + 1} elements, but its storage has {count}")
+        raise ArchiveError(f"{what} of shape {list(shape)} needs {last + 1} elements, but its storage has {count}")
     if math.prod(shape) > count:
-        raise MalformedError(f"{what} of shape {list(shape)} repeats the {count} elements of its storage")
+        raise ArchiveError(f"{what} of shape {list(shape)} repeats the {count} elements of its storage")
     storage = np.frombuffer(data, meta.dtype, count)[cast(int, offset) :]
     steps = [stride * meta.dtype.itemsize for stride in strides]
     return np.ascontiguousarray(np.lib.stride_tricks.as_strided(storage, shape, steps, writeable=False))
@@ -276,30 +276,30 @@ def _array(data: bytes, value: Any, what: str) -> Array:
 # The graph.
 
 
-def read_archive(content: bytes, name: str) -> Program:
+def read_archive(content: bytes, name: str) -> ExportedProgram:
     """Returns the program in an archive. Raises `DiagnosticError` if the archive is invalid; `name` is its name."""
     try:
         return _program(_Entries(content), name)
-    except MalformedError as error:
+    except ArchiveError as error:
         raise text_error(f"'{name}' is not a program of torch.export.save: {error}") from error
 
 
-def _program(entries: _Entries, name: str) -> Program:
+def _program(entries: _Entries, name: str) -> ExportedProgram:
     models = [each for each in entries.names("models/") if each.endswith(".json")]
     if not models:
         older = "serialized_exported_program.json" in "".join(entries.names(""))
         hint = "; torch < 2.8 wrote it: save the program again with a newer torch" if older else ""
-        raise MalformedError(f"it has no entry 'models/….json'{hint}")
+        raise ArchiveError(f"it has no entry 'models/….json'{hint}")
     if len(models) > 1:
-        raise MalformedError(f"it has {len(models)} models; save each in a file of its own")
+        raise ArchiveError(f"it has {len(models)} models; save each in a file of its own")
     order = entries.read("byteorder") if "byteorder" in entries.names("byteorder") else b"little"
     if order != b"little":
-        raise MalformedError(f"its byte order must be little, but is {_shown(order)}")
+        raise ArchiveError(f"its byte order must be little, but is {_shown(order)}")
     kind = models[0].removeprefix("models/").removesuffix(".json")
     root = entries.json(models[0])
     version = _field(_object(root, "schema_version", "the program"), "major", int, "the schema version")
     if version != SCHEMA:
-        raise MalformedError(f"its schema must have version {SCHEMA}, but has {version}")
+        raise ArchiveError(f"its schema must have version {SCHEMA}, but has {version}")
     module = _object(root, "graph_module", "the program")
     graph, signature = _object(module, "graph", "the module"), _object(module, "signature", "the module")
     arrays = {
@@ -318,7 +318,7 @@ def _program(entries: _Entries, name: str) -> Program:
     tensors = {each: _meta(value, f"tensor '{each}'") for each, value in _object(graph, "tensor_values", "it").items()}
     calls = [_call(each, index) for index, each in enumerate(_list(graph, "nodes", "the graph"))]
     producer = f"torch {root.get('torch_version') or ''}".strip()
-    return Program(name, producer, inputs, outputs, constants, calls, tensors, symbols, ranges)
+    return ExportedProgram(name, producer, inputs, outputs, constants, calls, tensors, symbols, ranges)
 
 
 def _limit(value: Any, name: str) -> int | None:
@@ -340,17 +340,17 @@ def _inputs(
             if form == "as_none":
                 continue
             if form != "as_tensor":
-                raise MalformedError(f"an input must be a tensor, but is {form.removeprefix('as_')}")
+                raise ArchiveError(f"an input must be a tensor, but is {form.removeprefix('as_')}")
             inputs.append(_field(argument, "name", str, "an input"))
         elif kind in sources:
             name = _field(_object(held, "arg", "an input"), "name", str, "an input")
             path = _field(held, sources[kind], str, f"'{name}'")
             array = next((each[path] for each in arrays.values() if path in each), None)
             if array is None:
-                raise MalformedError(f"{kind.replace('_', ' ')} '{path}' has no entry among the weights")
+                raise ArchiveError(f"{kind.replace('_', ' ')} '{path}' has no entry among the weights")
             constants[name] = path, array
         elif kind != "constant_input":
-            raise MalformedError(f"an input of kind {kind} is not supported")
+            raise ArchiveError(f"an input of kind {kind} is not supported")
     return inputs, constants
 
 
@@ -359,10 +359,10 @@ def _output(spec: Any) -> str:
     if kind != "user_output":
         fields = cast(dict[str, Any], held) if isinstance(held, dict) else {}
         target = next((each for each in fields.values() if isinstance(each, str)), "")
-        raise MalformedError(f"an output of kind {kind} ({target}) is not supported; export the model in eval()")
+        raise ArchiveError(f"an output of kind {kind} ({target}) is not supported; export the model in eval()")
     form, argument = _variant(_object(held, "arg", "an output"), "an output")
     if form != "as_tensor":
-        raise MalformedError(f"an output must be a tensor, but is {form.removeprefix('as_')}")
+        raise ArchiveError(f"an output must be a tensor, but is {form.removeprefix('as_')}")
     return _field(argument, "name", str, "an output")
 
 

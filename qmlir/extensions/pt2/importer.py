@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.extensions.pt2.archive import ELEMENTS, Argument, Call, Program, TensorMeta
+from qmlir.extensions.pt2.archive import ELEMENTS, Argument, Call, ExportedProgram, TensorMeta
 from qmlir.extensions.pt2.node import AtenNode, Declared, Integer
 from qmlir.extensions.pt2.operators import OPERATORS, SIZES, SKIPPED, VIEWS
 from qmlir.extensions.pt2.sizes import Expression, evaluated
@@ -55,7 +55,7 @@ def _importer(call: Call) -> Any:
 class _Importer:
     """The state of one import."""
 
-    program: Program
+    program: ExportedProgram
     builder: BlockBuilder
     symbols: dict[str, int] = field(default_factory=dict[str, int])
     """The sizes of dynamic dimensions that the caller fixed."""
@@ -294,7 +294,7 @@ def _fix(importer: _Importer, name: str, symbol: str, size: int) -> None:
         raise text_error(f"input '{name}' has size {size}, but another input has {importer.symbols[symbol]} for it")
 
 
-def _check_operators(program: Program) -> None:
+def _check_operators(program: ExportedProgram) -> None:
     """Raises `DiagnosticError` if operators are unsupported; the message lists all of them."""
     missing = Counter[str]()
     places: dict[str, str] = {}
@@ -308,7 +308,7 @@ def _check_operators(program: Program) -> None:
         raise text_error(f"{program.name}: unsupported operators: {', '.join(shown[:SHOWN])}{more}")
 
 
-def import_program(program: Program, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+def import_program(program: ExportedProgram, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
     """Returns the verified module of a program, whose function `@main` has its inputs and outputs.
 
     Raises `DiagnosticError` if the program is invalid or has unsupported operators.
