@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.extensions.pt2.exporting import export as export
+    from qmlir.extensions.pt2.torch import export as export
     from qmlir.extensions.training.torch import Module as Module
 else:
     __getattr__, __dir__ = attached(__name__)
