@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -111,7 +111,7 @@ class _Importer:
                 listed = cast(list[Any], value) if isinstance(value, list) else [value]
                 if any(isinstance(each, int) and not -LIMIT <= each < LIMIT for each in listed):
                     raise fail()
-                return value
+                return cast(Any, value)
             case "as_float":
                 return self._float(value, fail)
             case "as_floats" if isinstance(value, list):
@@ -148,7 +148,7 @@ class _Importer:
         if isinstance(number, int) and not isinstance(number, bool) and -LIMIT <= number < LIMIT:
             return number
         value = self.value(found.get("as_name"))
-        if not isinstance(value, int) and element_of(value) is None:
+        if not isinstance(value, int) and element_of(value) != i64:
             raise fail()
         return value
 
@@ -172,7 +172,7 @@ class _Importer:
         }
         is_integer = call.target in SIZES
         outputs = [] if is_integer else [self.declared(name) for name in call.outputs if name]
-        inputs = tuple(value for value in arguments.values() if isinstance(value, SSAValue))
+        inputs = tuple(cast(SSAValue, value) for value in arguments.values() if isinstance(value, SSAValue))
         node = AtenNode(inputs, self.builder, origin, call, arguments, outputs, sizes)
         before = self.builder.block.last_op
         try:

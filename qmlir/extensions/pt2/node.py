@@ -160,7 +160,7 @@ class AtenNode(SourceNode):
         """Returns an argument that is a tensor or a number, as a tensor of type `element`."""
         found = self.arguments.get(name)
         if isinstance(found, SSAValue):
-            return self.cast(self.graph.plain(found), element)
+            return self.cast(self.graph.plain(cast(SSAValue, found)), element)
         return self.filled(self.number(name), element)
 
     def array(self, name: str) -> Array:
@@ -190,7 +190,7 @@ class AtenNode(SourceNode):
     def promoted(self, *names: str) -> Attribute:
         """Returns the common element type of arguments that are tensors or numbers, by PyTorch's promotion."""
         values = [self.arguments.get(name) for name in names]
-        tensors = [self.graph.plain(each) for each in values if isinstance(each, SSAValue)]
+        tensors = [self.graph.plain(cast(SSAValue, each)) for each in values if isinstance(each, SSAValue)]
         numbers = [each for each in values if not isinstance(each, SSAValue)]
         best: Attribute = i1
         # Tensors with axes come before those without, and these come before numbers, if their categories are equal.

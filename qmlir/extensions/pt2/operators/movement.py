@@ -152,7 +152,7 @@ def _bound(node: AtenNode, name: str, default: int) -> Integer:
     found = node.attribute(name, default)
     if not isinstance(found, int | SSAValue):
         raise node.error(f"argument '{name}' must be an integer, but got {found}")
-    return found
+    return cast(Integer, found)
 
 
 def _slice(node: AtenNode) -> SSAValue:
