@@ -88,7 +88,7 @@ def test_the_api_is_one_table() -> None:
     """A name is there when it is asked for, in `dir` and for `import *`, and it is the same object as in its module."""
     shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension") and not name.startswith("__")}
     assert shown == {
-        "InputError", "Profile", "Program", "compare", "compile", "emit", "explain", "export_encodings",
+        "InputError", "Profile", "Program", "compare", "compare_dump", "compile", "emit", "explain", "export_encodings",
         "export_litert", "export_onnx", "export_qonnx", "finetune", "gradient", "inspect", "interpret", "load",
         "load_program", "partition", "profile", "quantize", "report", "search", "trainable", "tune",
     }  # fmt: skip

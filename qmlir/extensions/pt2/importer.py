@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, StringAttr, TensorType, i64
@@ -31,6 +31,8 @@ from qmlir.ir.verification import verify
 
 LIMIT = 2**63
 """The limit of an integer, which has 64 bits."""
+
+_Results: TypeAlias = "int | SSAValue | Sequence[SSAValue]"
 
 SHOWN = 20
 """The maximum number of unsupported operators in a message."""
@@ -177,7 +179,7 @@ class _Importer:
         before = self.builder.block.last_op
         try:
             with np.errstate(all="ignore"):
-                results = SIZES[call.target](node) if is_integer else _importer(call)(node)
+                results = cast(_Results, (SIZES[call.target] if is_integer else _importer(call))(node))
         except VerifyException as error:
             raise node.error(" ".join(str(error).split())) from error
         if isinstance(results, int):
@@ -236,10 +238,12 @@ class _Importer:
 
 def _tensor_names(given: Argument) -> list[str]:
     """Returns the names of the tensors of an argument."""
-    listed = cast(list[Any], given.value) if isinstance(given.value, list) else [given.value]
+    value: Any = given.value
+    listed: list[Any] = cast(list[Any], value) if isinstance(value, list) else [value]
     found = [cast(dict[str, Any], each) for each in listed if isinstance(each, dict)]
     inner = [each.get("as_tensor", each) for each in found]
-    return [each["name"] for each in inner if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    names = [cast(dict[str, Any], each).get("name") for each in inner if isinstance(each, dict)]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _disagree(found: Sequence[int], declared: Sequence[int]) -> bool:

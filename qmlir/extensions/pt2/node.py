@@ -152,9 +152,10 @@ class AtenNode(SourceNode):
     def tensors(self, name: str) -> list[SSAValue]:
         """Returns an argument that is a list of tensors."""
         found = self.arguments.get(name)
-        if not isinstance(found, list) or not found or not all(isinstance(each, SSAValue) for each in found):
+        listed = cast(list[Any], found) if isinstance(found, list) else []
+        if not listed or not all(isinstance(each, SSAValue) for each in listed):
             raise self.error(f"argument '{name}' must be a list of tensors, but got {found}")
-        return [self.graph.plain(each) for each in cast(list[SSAValue], found)]
+        return [self.graph.plain(each) for each in listed]
 
     def operand(self, name: str, element: Attribute) -> SSAValue:
         """Returns an argument that is a tensor or a number, as a tensor of type `element`."""

@@ -2,16 +2,21 @@
 
 import io
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-import torch
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.extensions.pt2.files import imported
 from qmlir.ir.diagnostics import text_error
 
+if find_spec("torch") is None:
+    raise ImportError("qmlir.torch requires PyTorch; run pip install 'qmlir[torch]'")
+torch: Any = import_module("torch")
 
-def export(module: torch.nn.Module, example_inputs: Sequence[Any], *, dynamic_shapes: Any = None) -> ModuleOp:
+
+def export(module: Any, example_inputs: Sequence[Any], *, dynamic_shapes: Any = None) -> ModuleOp:
     """Exports a PyTorch module with `torch.export.export`, and returns its verified module.
 
     Args:

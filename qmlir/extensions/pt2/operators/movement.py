@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops
@@ -308,12 +309,9 @@ def _resize(node: AtenNode, mode: str, *, nearest: str = "floor") -> SSAValue:
     transformation = "asymmetric" if mode == NEAREST else "align_corners" if corners else "pytorch_half_pixel"
     properties: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": transformation}
     properties |= {"nearest_mode": nearest} if mode == NEAREST else {}
-    factors = node.attribute("scale_factors", None)
-    if (
-        isinstance(factors, list)
-        and len(factors) == rank - 2
-        and all(isinstance(each, float | int) for each in factors)
-    ):
+    given = node.attribute("scale_factors", None)
+    factors = cast(list[Any], given) if isinstance(given, list) else []
+    if len(factors) == rank - 2 and all(isinstance(each, float | int) for each in factors):
         properties["scales"] = [1.0, 1.0, *map(float, factors)]
     else:
         sizes = node.declared().shape
@@ -346,12 +344,14 @@ def _filled_like(node: AtenNode, number: float | None) -> SSAValue:
 
 
 def _arange(node: AtenNode) -> SSAValue:
-    start, end, step = node.attribute("start", 0), node.attribute("end", None), node.attribute("step", 1)
+    start, end, step = (node.attribute(*each) for each in (("start", 0), ("end", None), ("step", 1)))
     if all(isinstance(each, int | float) for each in (start, end, step)):
         if not step or abs((end - start) / step) > 2**24:
             raise node.error(f"cannot make a range from {start} to {end} in steps of {step}")
-        return node.add_constant(np.arange(start, end, step).astype(node.graph.dtype_of(node.element)), node.element)
-    bounds = [node.vector([each]) for each in (start, end, step) if isinstance(each, int | SSAValue)]
+        found = cast(Array, np.arange(start, end, step))
+        return node.add_constant(found.astype(node.graph.dtype_of(node.element)), node.element)
+    given = [cast(Any, each) for each in (start, end, step) if isinstance(each, int | SSAValue)]
+    bounds = [node.vector([each]) for each in given]
     if len(bounds) != 3:
         raise node.unsupported("a range with a dynamic end must have integers")
     hint = TensorType(i64, node.declared().shape)
@@ -402,13 +402,17 @@ def _integers(node: AtenNode, known: Callable[[int, int], int], operation: type[
     return node.add(operation, node.vector([left]), node.vector([right])).result
 
 
+def _floor_divided(left: int, right: int) -> int:
+    return left // right
+
+
 SIZES: Mapping[str, Any] = {
     "aten.sym_size.int": _sym_size,
     "aten.sym_numel.default": _sym_numel,
     "_operator.add": partial(_integers, known=operator.add, operation=elementwise.AddOp),
     "_operator.sub": partial(_integers, known=operator.sub, operation=elementwise.SubOp),
     "_operator.mul": partial(_integers, known=operator.mul, operation=elementwise.MulOp),
-    "_operator.floordiv": partial(_integers, known=operator.floordiv, operation=elementwise.DivOp),
+    "_operator.floordiv": partial(_integers, known=_floor_divided, operation=elementwise.DivOp),
     "_operator.mod": partial(_integers, known=operator.mod, operation=elementwise.ModOp),
 }
 """The importers of operators on sizes, which are not negative."""

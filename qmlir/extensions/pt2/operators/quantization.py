@@ -5,30 +5,32 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.extensions.pt2.node import AtenNode, Importer
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 
 # PyTorch multiplies by the reciprocal, `round_half_even(x * f32(1 / scale)) + zero_point`, and `quant.qcast` divides by
 # f32(scale). The integers differ by one if the two quotients are on different sides of a tie.
 
 
-def _parameter(node: AtenNode, name: str) -> Any:
-    """Returns a scale or zero point, which may be a number or a constant tensor."""
+def _parameter(node: AtenNode, name: str) -> Array:
+    """Returns a scale or zero point, which may be a number or a constant tensor, as a vector."""
     found = node.arguments.get(name)
-    return node.array(name).reshape(-1) if isinstance(found, SSAValue) else node.number(name)
+    return node.array(name).reshape(-1) if isinstance(found, SSAValue) else np.array([node.number(name)])
 
 
 def _type(node: AtenNode, storage: Attribute, *, by_channel: bool, narrow: bool) -> UniformQuantizedType:
     """Returns the quantized type of a node; `narrow` keeps limits that are narrower than the storage type."""
-    if not isinstance(storage, IntegerType):
+    integer = as_integer(storage)
+    if integer is None:
         raise node.unsupported(f"the stored values must be integers, but got {storage}")
-    low, high = storage_limits(storage)
+    low, high = storage_limits(integer)
     given = node.index("quant_min", low), node.index("quant_max", high)
     limits = given if narrow and given != (low, high) else None
     if by_channel:
@@ -40,11 +42,11 @@ def _type(node: AtenNode, storage: Attribute, *, by_channel: bool, narrow: bool)
         if scales.size != shape_of(node.any_tensor("input"))[axis] or points.size not in (1, scales.size):
             raise node.error(f"has {scales.size} scales and {points.size} zero points for axis {axis}")
         points = np.broadcast_to(points, scales.shape)
-        return UniformQuantizedType.per_axis(storage, f32, axis, scales.astype(np.float64), points, limits)
-    scale, point = (np.asarray(_parameter(node, name)).reshape(-1) for name in ("scale", "zero_point"))
+        return UniformQuantizedType.per_axis(integer, f32, axis, scales.astype(np.float64), points, limits)
+    scale, point = (_parameter(node, name) for name in ("scale", "zero_point"))
     if scale.size != 1 or point.size != 1:
         raise node.error(f"must have one scale and zero point, but has {scale.size} and {point.size}")
-    return UniformQuantizedType.per_tensor(storage, f32, float(scale.astype(np.float32)[0]), int(point[0]), limits)
+    return UniformQuantizedType.per_tensor(integer, f32, float(scale.astype(np.float32)[0]), int(point[0]), limits)
 
 
 def _quantize(node: AtenNode, *, by_channel: bool) -> SSAValue:
