@@ -1,7 +1,7 @@
 """Reads an archive of `torch.export.save`: its graph as plain values, and its weights as arrays.
 
 An archive is a zip file of uncompressed entries: the graph is JSON (`models/model.json`), and the storage of each
-weight has an entry of its own. Nothing is unpickled: pickled sample inputs are never opened, and pickled weights are
+weight is a separate entry. Nothing is unpickled: pickled sample inputs are never opened, and pickled weights are
 rejected.
 """
 
@@ -94,7 +94,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class ExportedProgram:
-    """An exported program."""
+    """The content of an archive: calls in their order, types of tensors, constants, and ranges of dynamic sizes."""
 
     name: str
     producer: str
@@ -194,7 +194,7 @@ class _Entries:
             self._file = zipfile.ZipFile(io.BytesIO(content))
             infos = self._file.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-            raise ArchiveError(f"it is no zip file ({error})") from error
+            raise ArchiveError(f"it must be a zip file ({error})") from error
         self._infos = {info.filename.partition("/")[2]: info for info in infos}
         if sum(info.file_size for info in infos) > self._limit:
             raise ArchiveError("its entries are larger than the file: they are compressed, or overlap")
@@ -259,7 +259,7 @@ def _array(data: bytes, value: Any, what: str) -> Array:
         raise ArchiveError(f"{what} must have constant sizes, strides and an offset of at least 0")
     shape, strides = cast(tuple[int, ...], meta.sizes), cast(list[int], numbers)
     if len(shape) != len(strides):
-        raise ArchiveError(f"{what} must have as many strides as sizes, but has {strides} for {list(shape)}")
+        raise ArchiveError(f"{what} must have one stride per axis, but has {strides} for {list(shape)}")
     last = cast(int, offset) + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if 0 in shape:
         return np.zeros(shape, meta.dtype)

@@ -1,4 +1,4 @@
-"""Reads `.pt2` files."""
+"""The reader of `.pt2` archives that the registry names, from a path or from bytes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -10,7 +10,7 @@ a matrix takes several times as long as multiplying it, so these loops read each
 - `i16_shifted_rows`: the same for elements of `x` that only fit in 16 bits with an offset. An additional row of ones
   sums the weights, by which the offset is multiplied.
 - `u16_rows`: the same for elements of `x` that fit in 16 unsigned bits, such as probabilities. Four rows of bytes are
-  interleaved. The high and the low byte of `x` have sums of their own, so that no weight is widened.
+  interleaved. The high and the low bytes of `x` have separate sums, so that no weight is widened.
 """
 
 from collections.abc import Iterator, Sequence
