@@ -291,7 +291,7 @@ def _program(entries: _Entries, name: str) -> ExportedProgram:
         hint = "; torch < 2.8 wrote it: save the program again with a newer torch" if older else ""
         raise ArchiveError(f"it has no entry 'models/….json'{hint}")
     if len(models) > 1:
-        raise ArchiveError(f"it has {len(models)} models; save each in a file of its own")
+        raise ArchiveError(f"it has {len(models)} models; save each in a separate file")
     order = entries.read("byteorder") if "byteorder" in entries.names("byteorder") else b"little"
     if order != b"little":
         raise ArchiveError(f"its byte order must be little, but is {_shown(order)}")
