@@ -246,7 +246,7 @@ def test_only_the_command_line_sets_what_runs_code_or_replaces_files(tmp_path: P
 
 def test_every_option_is_classified() -> None:
     """An option that takes a path is known to write, or to read."""
-    reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input", "validation"}
+    reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input", "validation", "dump"}
     for row in rows():
         options = options_of(build_parser(row))
         paths = {key for key, action in options.items() if action.metavar in PATHS}

@@ -26,7 +26,7 @@ def test_help_ends_with_two_examples(row: Subcommand) -> None:
     ("name", "usage"),
     [
         ("quantize", "qmlir quantize MODEL -o PATH [options]"),
-        ("compare", "qmlir compare REFERENCE [CANDIDATE] --data PATH [options]"),
+        ("compare", "qmlir compare REFERENCE [CANDIDATE] [options]"),
         ("search", "qmlir search MODEL --data PATH -o PATH [options]"),
         ("doctor", "qmlir doctor [options]"),
     ],

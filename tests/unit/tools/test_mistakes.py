@@ -121,14 +121,14 @@ MISTAKES: dict[str, Row] = {
     "unsupported format": (
         _quantize("model.keras"),
         lambda: qmlir.load("model.keras"),
-        ("cannot read 'model.keras': expected a .onnx, .tflite or .mlir file; help: ",),
+        ("cannot read 'model.keras': expected a .onnx, .tflite, .pt2 or .mlir file; help: ",),
     ),
     "file of scikit-learn": (
         _quantize("model.joblib"),
         lambda: qmlir.load("model.joblib"),
-        ("cannot read 'model.joblib': expected a .onnx, .tflite or .mlir file; help: ", "skl2onnx"),
+        ("cannot read 'model.joblib': expected a .onnx, .tflite, .pt2 or .mlir file; help: ", "skl2onnx"),
     ),
-    "file of PyTorch": (_quantize("model.pt"), lambda: qmlir.load("model.pt"), ("; help: ", "torch.onnx.export")),
+    "file of PyTorch": (_quantize("model.pt"), lambda: qmlir.load("model.pt"), ("; help: ", "torch.export.save(")),
     "module of PyTorch": (None, lambda: qmlir.quantize(Net(), IMAGES), ("torch.onnx.export(",)),
     "no samples": (_quantize(data="none"), _data("none"), ("the data contains no samples; pass at least one",)),
     "empty folder": (

@@ -73,14 +73,15 @@ def test_what_we_exported_comes_back_as_it_was(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("graph.pb", "tf2onnx"), ("weights.safetensors", "it holds weights alone"), ("forest.joblib", "skl2onnx"),
-        ("forest.pkl", "skl2onnx"), ("net.pt", "torch.onnx.export"), ("net.h5", "tf2onnx"),
+        ("forest.pkl", "skl2onnx"), ("net.pt", "torch.export.save"), ("net.h5", "tf2onnx"),
         ("x.npz", "the model first"),
     ],
 )  # fmt: skip
 def test_files_of_other_tools_are_told_what_to_do(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(bytes(range(256)))
     with pytest.raises(
-        DiagnosticError, match=rf"cannot read '.*{name}': expected a .onnx, .tflite or .mlir file; help: .*{message}"
+        DiagnosticError,
+        match=rf"cannot read '.*{name}': expected a .onnx, .tflite, .pt2 or .mlir file; help: .*{message}",
     ):
         qmlir.load(tmp_path / name)
 

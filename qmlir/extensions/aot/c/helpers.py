@@ -8,6 +8,7 @@ call a library: roots and roundings are computed in steps that round only once.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.extensions.aot.c.elements import CElement
 
 Row = tuple[str, Callable[[CElement], str]]
@@ -575,7 +576,7 @@ def _saturation(name: str) -> str | None:
     if found is None:
         return None
     kind, bits = found[1], int(found[2])
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "s" else (0, (1 << bits) - 1)
+    low, high = integer_limits(bits, is_signed=kind == "s")
     return (
         "#ifdef __ARM_FEATURE_SAT\n"
         "#include <arm_acle.h>\n"

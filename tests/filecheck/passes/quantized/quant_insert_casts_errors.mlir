@@ -20,7 +20,7 @@
 // RUN: not qmlir-opt %t/huge.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=HUGE
 
 // UNMATCHED: error: these rules of the recipe have no effect: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'); did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
-// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto'; did you mean 'slot'? (available: origin, role, op, node, module, slot, values, residual, low_sqnr_softmax, wide_logits, sqrt_operand, sqrt_square, underused_output, mixed_range_concat, low_sqnr_depthwise, fed_back, slow_gate, wide_cell, edge, embedding, storage, scheme, granularity, bias_scale, rule, repair, quantize, calibrator, range, scale, zero_point, share)
+// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto'; did you mean 'slot'? (available: origin, role, op, node, module, slot, values, residual, low_sqnr_softmax, wide_logits, sqrt_operand, sqrt_square, underused_output, mixed_range_concat, low_sqnr_depthwise, fed_back, slow_gate, wide_cell, edge, embedding, storage, scheme, granularity, bias_scale, rule, repair, quantize, calibrator, range, scale, zero_point, share, optional)
 // SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): unknown slot 'wieght'; did you mean 'weight'? (available: input, weight, bias, accumulator, output)
 // STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): storage must be iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary, but got 'byte'
 // CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: unknown calibrator 'percentil'; did you mean 'percentile'?

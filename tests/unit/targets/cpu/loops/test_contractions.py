@@ -203,7 +203,7 @@ def test_all_variants_are_chosen() -> None:
     chosen = set[str]()
     for seed in range(50):
         for make in (convolution, product):
-            for isa in ("avx512-vnni", "avx2", "neon", "neon-dotprod", "portable"):
+            for isa in ("avx512-vnni", "avx2", "neon", "neon-dotprod", "portable", "armv7e-m"):
                 module = parse_module(ENVIRONMENT.new_context(), make(seed).text)
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
