@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -24,10 +24,19 @@ from qmlir.workflows.loading import takes_model
 Encoding = dict[str, Any]
 
 
+def _lowest(element: UniformQuantizedType) -> int:
+    """Returns the smallest integer of the bits of a type."""
+    return -(1 << (element.bits - 1)) if element.is_signed else 0
+
+
 def _unsigned(element: UniformQuantizedType) -> list[int]:
     """Returns the offset of each channel, minus the zero point of the integers counted from 0."""
-    lowest = -(1 << (element.bits - 1)) if element.is_signed else 0
-    return [-(int(point) - lowest) for point in element.zero_points.reshape(-1)]
+    return [_lowest(element) - int(point) for point in element.zero_points.reshape(-1)]
+
+
+def _limits(element: UniformQuantizedType) -> tuple[int, int]:
+    """Returns the smallest and largest integer, counted from 0."""
+    return element.storage_min - _lowest(element), element.storage_max - _lowest(element)
 
 
 def _is_symmetric(element: UniformQuantizedType) -> bool:
@@ -41,21 +50,35 @@ def _scales(element: UniformQuantizedType) -> list[float]:
 def _by_channel(name: str, element: UniformQuantizedType) -> list[Encoding]:
     """Returns the encodings of version 0.6.1: one for each channel."""
     del name
-    lowest = -(1 << (element.bits - 1)) if element.is_signed else 0
-    low, high = element.storage_min, element.storage_max
-    points = element.zero_points.reshape(-1)
+    low, high = _limits(element)
+    # AIMET counts the integers of a narrow range from its smallest, as -127 of 8 bits.
+    first = low if (low, high) == (1, (1 << element.bits) - 1) else 0
     return [
         {
             "bitwidth": element.bits,
             "dtype": "int",
             "is_symmetric": str(_is_symmetric(element)),
-            "max": (high - int(point)) * scale,
-            "min": (low - int(point)) * scale,
-            "offset": offset + (low - lowest),
+            "max": (high + offset) * scale,
+            "min": (low + offset) * scale,
+            "offset": offset + first,
             "scale": scale,
         }
-        for scale, point, offset in zip(_scales(element), points, _unsigned(element), strict=True)
+        for scale, offset in zip(_scales(element), _unsigned(element), strict=True)
     ]
+
+
+def _check_limits(name: str, element: UniformQuantizedType, *, is_weight: bool) -> None:
+    """Raises `DiagnosticError` for a type with limits other than those of its bits, which only version 0.6.1 has.
+
+    Symmetric weights without the smallest integer need no limits, since their scales give none that is smaller.
+    """
+    highest = (1 << element.bits) - 1
+    is_narrow = is_weight and _is_symmetric(element) and _limits(element) == (1, highest)
+    if _limits(element) != (0, highest) and not is_narrow:
+        raise text_error(
+            f"tensor '{name}' has integers from {element.storage_min} to {element.storage_max}, "
+            f'not those of {element.bits} bits; help: pass version="0.6.1", which has limits'
+        )
 
 
 def _in_lists(name: str, element: UniformQuantizedType) -> Encoding:
@@ -93,19 +116,20 @@ def _tensors(module: ModuleOp) -> tuple[dict[str, UniformQuantizedType], dict[st
     """Returns the types of the activations and the weights of a module, by the names of their tensors in the model."""
     found: tuple[dict[str, UniformQuantizedType], dict[str, UniformQuantizedType]] = {}, {}
     for op in module.walk():
-        for result in op.results:
-            type_ = ranked_tensor(result.type)
+        values = op.body.block.args if isinstance(op, FuncOp) and op.body.blocks else op.results
+        for value in values:
+            type_ = ranked_tensor(value.type)
             element = None if type_ is None else type_.get_element_type()
             if not isinstance(element, UniformQuantizedType) or element.bits > MAX_BITS:
                 continue
-            if name := _name(op, result):
+            if name := _name(value):
                 found[isinstance(op, ConstantOp)].setdefault(name, element)
     return found
 
 
-def _name(op: Operation, result: OpResult) -> str:
-    value: SSAValue = result
-    if isinstance(op, QuantizeCastOp):
+def _name(value: SSAValue) -> str:
+    """Returns the name of a value in the model; that of a cast is the name of the value that it quantizes."""
+    if isinstance(op := value.owner, QuantizeCastOp):
         value = op.input.owner.input if isinstance(op.input.owner, DequantizeCastOp) else op.input
     if isinstance(value, OpResult):
         return tensor_name(value)
@@ -133,7 +157,8 @@ def export_encodings(
         The content of the file, JSON text.
 
     Raises:
-        DiagnosticError: The module is not quantized, a tensor has block-wise scales, or `path` cannot be written.
+        DiagnosticError: The module is not quantized, a tensor has block-wise scales, or limits that the version
+            lacks, or `path` cannot be written.
 
     Example:
         >>> import json
@@ -154,6 +179,8 @@ def export_encodings(
             raise text_error(
                 f"tensor '{name}' has one scale per block, but encodings have one per tensor or per channel"
             )
+        if version != "0.6.1":
+            _check_limits(name, element, is_weight=name in parameters)
     content: dict[str, Any] = {"version": version}
     if version == "2.0.0":
         content["encodings"] = [encoded(*row) for row in (*activations.items(), *parameters.items())]
