@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, f32
@@ -24,10 +24,32 @@ DOMAINS = ("qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas")
 """The domains of QONNX: its own, its former one, and that of Brevitas' exporter."""
 
 
-def _required(node: Node, name: str) -> Any:
-    if not node.has_attribute(name):
+_WIDEST = 128
+"""The largest number of bits: the integers of more bits exceed f32."""
+
+_FIELD_LIMITS = {"exponent width": (0, 8), "mantissa width": (0, 8), "exponent bias": (-256, 256)}
+"""The smallest and largest parameters of floats, which include those of all types."""
+
+_Value = TypeVar("_Value", int, float, str)
+
+
+def _attribute(node: Node, name: str, kind: type[_Value], default: _Value | None = None) -> _Value:
+    """Returns an attribute of a `kind`; without a default, it is required."""
+    if default is None and not node.has_attribute(name):
         raise node.error(f"requires the attribute '{name}'")
-    return node.attribute(name)
+    found = node.attribute(name, default)
+    if not isinstance(found, kind):
+        expected = {int: "an integer", float: "a float", str: "a string"}[kind]
+        raise node.error(f"attribute '{name}' must be {expected}, but got {found!r}")
+    return found
+
+
+def _flag(node: Node, name: str, default: int | None = None) -> bool:
+    """Returns an attribute that is 0 or 1."""
+    found = _attribute(node, name, int, default)
+    if found not in (0, 1):
+        raise node.error(f"attribute '{name}' must be 0 or 1, but got {found}")
+    return bool(found)
 
 
 def _known(node: Node, index: int, what: str) -> Any:
@@ -44,6 +66,8 @@ def _bits(node: Node, index: int) -> Any:
     bits = _known(node, index, "bit width")
     if not np.isfinite(bits) or bits < 1:
         raise node.error(f"bit width must be at least 1, but got {bits}")
+    if bits > _WIDEST:
+        raise node.unsupported(f"bit width must be at most {_WIDEST}, but got {bits}")
     return bits
 
 
@@ -55,8 +79,8 @@ def _bipolar(quantizer: Quantizer, value: SSAValue, data: SSAValue) -> SSAValue:
 
 def _quant(node: Node) -> SSAValue:
     """Imports Quant: `clamp(x / scale + zero_point)`, rounded, and dequantized."""
-    is_signed, is_narrow = bool(_required(node, "signed")), bool(_required(node, "narrow"))
-    mode, bits = node.attribute("rounding_mode", "ROUND"), _bits(node, 3)
+    is_signed, is_narrow = _flag(node, "signed"), _flag(node, "narrow")
+    mode, bits = _attribute(node, "rounding_mode", str, "ROUND"), _bits(node, 3)
     quantizer, data = parameters(node, 1, 2), node.input()
     if bits == 1 and is_signed:
         return _bipolar(quantizer, quantizer.to_quotient(data), data)
@@ -87,7 +111,7 @@ def _bipolar_quant(node: Node) -> SSAValue:
 
 def _trunc(node: Node) -> SSAValue:
     """Imports Trunc: drops the low bits of integers. Since version 2, its result has a scale and limits of its own."""
-    mode, data = node.attribute("rounding_mode", "FLOOR"), node.input()
+    mode, data = _attribute(node, "rounding_mode", str, "FLOOR"), node.input()
     source = parameters(node, 1, 2)
     integers = source.add(elementwise.RoundOp, source.to_quotient(data))
     if node.version < 2:
@@ -99,7 +123,7 @@ def _trunc(node: Node) -> SSAValue:
     if not 0 < ratio < math.inf:
         raise node.error(f"the output scale must be a positive multiple of the scale, but got {ratio}")
     dropped = math.ldexp(1, round(float(np.log2(np.float32(ratio)))))
-    is_signed, is_narrow = bool(node.attribute("signed", 1)), bool(node.attribute("narrow", 0))
+    is_signed, is_narrow = _flag(node, "signed", 1), _flag(node, "narrow", 0)
     limits = limits_of_bits(bits, is_signed=is_signed, is_narrow=is_narrow)
     divisor, zero_point = source.constant(dropped), source.zero_point
     offset = None if zero_point is None else source.add(elementwise.DivOp, zero_point, divisor)
@@ -112,17 +136,23 @@ def _trunc(node: Node) -> SSAValue:
 # FloatQuant
 
 
+def _field(node: Node, index: int, what: str) -> float:
+    """Returns a parameter of a float type from input `index`."""
+    found, (low, high) = float(_known(node, index, what)), _FIELD_LIMITS[what]
+    if not low <= found <= high:
+        raise node.unsupported(f"{what} must be in [{low}, {high}], but got {found:g}")
+    return found
+
+
 def _float_quant(node: Node) -> SSAValue:
     """Imports FloatQuant, if a low-precision float type has its exponents, its mantissa and its largest value."""
-    if not node.attribute("saturation", 1):
+    if not _flag(node, "saturation", 1):
         raise node.unsupported("overflows to infinity or NaN (saturation = 0), which no quantized type represents")
-    mode = node.attribute("rounding_mode", "ROUND")
+    mode = _attribute(node, "rounding_mode", str, "ROUND")
     if mode.upper() not in HALF_EVEN:
         raise node.unsupported(f"rounds by {mode}; floats are supported with ties to even (ROUND) only")
-    exponent, mantissa, bias, most = (
-        float(_known(node, index, what))
-        for index, what in ((2, "exponent width"), (3, "mantissa width"), (4, "exponent bias"), (5, "largest value"))
-    )
+    exponent, mantissa, bias = (_field(node, index, what) for index, what in enumerate(_FIELD_LIMITS, start=2))
+    most = float(_known(node, 5, "largest value"))
     largest = min(most, float((2 - 2.0**-mantissa) * 2.0 ** (2**exponent - 1 - bias)))
     format_ = FORMATS.get((exponent, mantissa, bias, largest))
     if format_ is None:
@@ -160,7 +190,10 @@ def _multi_threshold(node: Node) -> SSAValue:
     value = node.add(movement.UnsqueezeOp, data, axes=[-1]).result
     is_reached = node.add(elementwise.GreaterOrEqualOp, value, node.reshaped(thresholds, [*aligned, rows[1]])).result
     count = node.add(reduction.ReduceSumOp, node.cast(is_reached, f32), axes=[-1], keep_dims=False).results[0]
-    scale, bias = np.float32(node.attribute("out_scale", 1.0)), np.float32(node.attribute("out_bias", 0.0))
+    scale, bias = (
+        np.float32(_attribute(node, "out_scale", float, 1.0)),
+        np.float32(_attribute(node, "out_bias", float, 0.0)),
+    )
     element = _counted(rows[1], scale, bias)
     if element is not None:
         return counter.dequantized(count, element, data)
@@ -171,7 +204,7 @@ def _multi_threshold(node: Node) -> SSAValue:
 
 def _channel_axis(node: Node, rank: int) -> int:
     """Returns the axis of channels: that of the attribute `data_layout`, else the usual one of the rank."""
-    layout = node.attribute("data_layout", "") or _LAYOUTS.get(rank, "")
+    layout = _attribute(node, "data_layout", str, "") or _LAYOUTS.get(rank, "")
     axis = layout.index("C") if "C" in layout else 1
     if axis >= rank:
         raise node.error(f"data_layout '{layout}' has channels on axis {axis}, but the data has rank {rank}")

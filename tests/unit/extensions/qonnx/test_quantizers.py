@@ -15,6 +15,7 @@ from tests.support.nets import Net
 
 FLOAT = np.float32
 DOMAIN = "qonnx.custom_op.general"
+SIGNED = {"signed": 1, "narrow": 0}
 X = (np.arange(-24, 24, dtype=FLOAT) * FLOAT(0.25)).reshape(2, 3, 8)
 """Every multiple of a quarter: with a scale of 0.5, half of them lie half-way between two integers."""
 
@@ -107,6 +108,13 @@ def test_parameters_without_a_type_stay_float_arithmetic(scale: Any, zero_point:
     assert element is None
 
 
+@pytest.mark.parametrize(("signed", "bits"), [(0, 128), (1, 128), (1, 33)])
+def test_wide_integers_stay_float_arithmetic(signed: int, bits: int) -> None:
+    element, found = _quant(0.5, 0.0, bits, signed=signed)
+    np.testing.assert_array_equal(found, np.maximum(np.rint(X / FLOAT(0.5)), -np.inf if signed else 0) * FLOAT(0.5))
+    assert element is None
+
+
 @pytest.mark.parametrize("domain", ["qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas"])
 def test_a_quantized_layer_computes_on_integers(domain: str) -> None:
     """Powers of two as scales: the float model is exact, so each integer must be its."""
@@ -180,6 +188,21 @@ def test_float_quant_becomes_a_float_type() -> None:
         ("MultiThreshold", ([[1], [2]],), {}, "thresholds must have shape 8xN or 1xN, but got 2x1"),
         ("FloatQuant", (1, 4, 4, 7, 480), {}, "no float type has 4 exponent bits, 4 mantissa bits, the bias 7"),
         ("FloatQuant", (1, 4, 3, 7, 448), {"saturation": 0}, "overflows to infinity or NaN"),
+        ("Quant", (0.5, 0.0, 2000), SIGNED, "bit width must be at most 128, but got 2000.0"),
+        ("Quant", (0.5, 0.0, np.nan), SIGNED, "bit width must be at least 1, but got nan"),
+        ("Quant", (0.5, 0.0, 4), {**SIGNED, "rounding_mode": 3}, "'rounding_mode' must be a string, but got 3"),
+        ("Quant", (0.5, 0.0, 4), {**SIGNED, "signed": "yes"}, "'signed' must be an integer, but got 'yes'"),
+        ("Quant", (0.5, 0.0, 4), {**SIGNED, "narrow": 2}, "'narrow' must be 0 or 1, but got 2"),
+        ("Trunc", (0.5, 0.0, 2000, 4), {}, "bit width must be at most 128"),
+        ("Trunc", (0.5, 0.0, 8, 2000), {}, "bit width must be at most 128"),
+        ("Trunc", (0.5, 0.0, 8, 4), {"rounding_mode": 3}, "'rounding_mode' must be a string, but got 3"),
+        ("Trunc", (0.5, 0.0, 8, 1.0, 2000), {"version": 2}, "bit width must be at most 128"),
+        ("FloatQuant", (1, 2000, 3, 7, 448), {}, "exponent width must be in [0, 8], but got 2000"),
+        ("FloatQuant", (1, 4, np.nan, 7, 448), {}, "mantissa width must be in [0, 8], but got nan"),
+        ("FloatQuant", (1, 4, 3, -2000, 448), {}, "exponent bias must be in [-256, 256], but got -2000"),
+        ("FloatQuant", (1, 4, 3, 7, 448), {"saturation": "x"}, "'saturation' must be an integer, but got 'x'"),
+        ("MultiThreshold", ([[1]],), {"out_scale": "x"}, "'out_scale' must be a float, but got 'x'"),
+        ("MultiThreshold", ([[1]],), {"data_layout": 3}, "'data_layout' must be a string, but got 3"),
         ("Trunc", (0.5, 0, 8, -1.0, 4), {"version": 2}, "must be a positive multiple of the scale, but got -2.0"),
     ],
 )
