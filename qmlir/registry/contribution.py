@@ -152,7 +152,8 @@ class Contribution:
     )
     writers: Names = _room(
         "suffix of a file, such as `.tflite`, or `--format` of an ONNX file, such as `qonnx`, to the function "
-        "`(module, path)` that exports a module in this format (`qmlir/extensions/litert/files.py`)"
+        "`(module, path)` that exports a module in this format, with keyword arguments named like the options of "
+        "`qmlir export` that it has, such as `opset` (`qmlir/extensions/litert/files.py`)"
     )
     recipes: Names = _room(
         "suffix of a file, such as `.encodings`, to the function that reads quantization parameters of another tool: "

@@ -170,7 +170,10 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         help=f"representation of quantized operations in ONNX (default: {FORMS[0]}), or {', '.join(others)}; "
         "the suffix of a file selects its format",
     )  # fmt: skip
-    add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
+    add(
+        "--opset", type=int, metavar="N",
+        help="operator set of ONNX and QONNX models, 21 or newer (default: the oldest that suffices)",
+    )  # fmt: skip
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
         help="produce identical integers in every ONNX Runtime session (default: only in sessions with graph "

@@ -4,6 +4,7 @@ A quantized value becomes the tensor of its real values. So a module is rewritte
 operations compute on floats, and each result that they quantize passes through a `qonnx.quant`.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from qmlir.extensions.qonnx.formats import FORMATS, format_of, is_narrow
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import op_error, text_error, warn
 from qmlir.ir.provenance import hand_on, origins_of, set_origins
+from qmlir.ir.signature import inputs_of
 from qmlir.onnx import export, metadata
 from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.text.files import access, path_of
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 DOMAIN = "qonnx.custom_op.general"
 """QONNX's own domain, to which exported nodes belong."""
+
+_HELP = "; help: export with --format qdq"
 
 
 @irdl_op_definition
@@ -74,8 +78,8 @@ def as_floats(module: ModuleOp) -> ModuleOp:
         if not isinstance(function, FuncOp):
             raise text_error(f"QONNX export requires a module of functions, but got '{function.name}'")
         block = function.body.block
-        for argument in list(block.args):
-            _quantize(argument, None)
+        for argument, port in zip(list(block.args), inputs_of(function), strict=True):
+            _quantize(argument, None, place=f"input '{port.name}'")
         for op in list(block.ops):
             if not isinstance(op, QuantOp):
                 _rewrite(op)
@@ -86,17 +90,19 @@ def as_floats(module: ModuleOp) -> ModuleOp:
 def _warn_of_rounding(module: ModuleOp) -> None:
     """Warns about operations that requantize in another way than floats do, whose results may differ near ties."""
     modes = [requantization_of(op)[0] for op in module.walk() if isinstance(op, NnOp) and op.requantize is not None]
-    if others := sorted({mode for mode in modes if mode is not Mode.F32}):
-        warn(f"{len(modes)} operations requantize in mode {', '.join(others)}; QONNX rounds floats, with ties to even")
+    if others := Counter(mode for mode in modes if mode is not Mode.F32):
+        count = f"{others.total()} operation{'s' if others.total() > 1 else ''}"
+        verb = "requantize" if others.total() > 1 else "requantizes"
+        warn(f"{count} {verb} in mode {', '.join(sorted(others))}; QONNX rounds floats, with ties to even")
 
 
 def _rewrite(op: Operation) -> None:
     values = [*op.operands, *op.results, *(value for inner in op.walk() if inner is not op for value in inner.results)]
     if op.regions and any(isinstance(element_of(value), QuantizedType) for value in values):
-        raise op_error(op, "has regions with quantized values, which QONNX cannot express")
+        raise op_error(op, f"has regions with quantized values, which QONNX cannot express{_HELP}")
     match op:
         case StorageCastOp():
-            raise op_error(op, "reads the integers of a quantized value, but QONNX has only its real values")
+            raise op_error(op, f"reads the integers of a quantized value, but QONNX has only its real values{_HELP}")
         case DequantizeCastOp():
             _replace(op, op.input)
         case QuantizeCastOp():
@@ -107,7 +113,7 @@ def _rewrite(op: Operation) -> None:
             _rewrite_constant(op)
         case NnOp():
             if op.components is not None:
-                raise op_error(op, "has components with separate quantized types, which QONNX cannot express")
+                raise op_error(op, f"has components with separate quantized types, which QONNX cannot express{_HELP}")
             is_moved = op.quantization_slots().shares_parameters
             op.requantize = None
             for result in list(op.results):
@@ -116,15 +122,18 @@ def _rewrite(op: Operation) -> None:
             pass
 
 
-def _quantize(value: SSAValue, op: Operation | None, *, is_moved: bool = False) -> None:
-    """Makes `value` a float and quantizes it, unless it holds moved values, which are quantized already."""
+def _quantize(value: SSAValue, op: Operation | None, *, is_moved: bool = False, place: str = "") -> None:
+    """Makes `value` a float and quantizes it, unless it holds moved values, which are quantized already.
+
+    It is the result of `op`, or an argument that errors call `place`.
+    """
     element = element_of(value) if isinstance(value.type, TensorType) else None
     if not isinstance(element, QuantizedType):
         return
     value = Rewriter.replace_value_with_new_type(value, TensorType(f32, shape_of(value)))
     if is_moved:
         return
-    quantizer = QuantOp(value, _expressible(op, element))
+    quantizer = QuantOp(value, _expressible(op, element, place))
     value.replace_uses_with_if(quantizer.result, lambda use: use.operation is not quantizer)
     quantizer.result.name_hint, value.name_hint = value.name_hint, None
     if op is not None:
@@ -148,13 +157,15 @@ def _rewrite_constant(op: ConstantOp) -> None:
     _insert_after(constant, quantizer)
     restored = np.rint(real / scales.astype(np.float32) + offsets)
     if isinstance(element, UniformQuantizedType) and not np.array_equal(restored, op.array.astype(np.float32)):
-        raise op_error(op, "has integers that f32 cannot restore; help: export with --format qdq")
+        raise op_error(op, f"has integers that f32 cannot restore{_HELP}")
     _replace(op, quantizer.result)
 
 
-def _expressible(op: Operation | None, element: Attribute) -> UniformType:
-    """Returns a quantized type that QONNX can express. Raises `DiagnosticError` for other types."""
-    where = "an input" if op is None else "it"
+def _expressible(op: Operation | None, element: Attribute, place: str = "") -> UniformType:
+    """Returns a quantized type that QONNX can express. Raises `DiagnosticError` for other types.
+
+    The error names the operation, or `place` without one.
+    """
     reason = ""
     if not isinstance(element, UniformType):
         reason = "has no scale"
@@ -167,8 +178,8 @@ def _expressible(op: Operation | None, element: Attribute) -> UniformType:
     elif isinstance(element, UniformFloatType) and format_of(element.storage) not in FORMATS:
         reason = "has no mantissa"
     if reason or not isinstance(element, UniformType):
-        message = f"{where} has the type {element}, which {reason}: QONNX cannot express it"
-        raise text_error(message) if op is None else op_error(op, message)
+        message = f"has the type {element}, which {reason}: QONNX cannot express it{_HELP}"
+        raise text_error(f"{place} {message}") if op is None else op_error(op, message)
     return element
 
 

@@ -1,6 +1,7 @@
 """Runs `qmlir export`. It is separate from the arguments, so that the help of the command is fast."""
 
 import argparse
+import inspect
 from collections import Counter
 from pathlib import Path
 
@@ -39,16 +40,17 @@ def run_export(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _write(writer: registry.Named, output: Path, arguments: argparse.Namespace, session: Session) -> int:
-    """Writes a model by the writer of a package, which has no options."""
+    """Writes a model by the writer of a package, with the settings that the writer has."""
     given = {name: value for name, value in export_settings(arguments).items() if name != "format" and value}
-    form = writer.name.removeprefix(".")
+    form, function = writer.name.removeprefix("."), writer.function()
     if arguments.format not in (None, form):
         given["format"] = arguments.format
-    if given:
-        option = next(iter(given)).replace("_", "-")
+    accepted = inspect.signature(function).parameters
+    if foreign := [name for name in given if name not in accepted]:
+        option = foreign[0].replace("_", "-")
         raise text_error(f"--{option} does not apply to '{output}', a file of the format {form}")
     module = load_model(arguments.model, session, **import_settings(arguments))
-    writer.call(writer.function(), module, output)
+    writer.call(function, module, output, **given)
     size = output.stat().st_size
     session.emit({"output": output, "format": form, "bytes": size}, lambda: f"{output}: {size:,} bytes")
     return 0

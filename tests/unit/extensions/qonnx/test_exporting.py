@@ -9,6 +9,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.nn.base import NnOp
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.commands import run_command
 from tests.support.nets import Net
@@ -80,6 +83,45 @@ def test_command(tmp_path: Path) -> None:
     )
     assert (result.code, result.stderr) == (0, "")
     assert {node.op_type for node in onnx.load(tmp_path / "q.onnx").graph.node} >= {"Quant", "Conv"}
+
+
+def test_command_has_the_options_of_the_writer(tmp_path: Path) -> None:
+    qmlir.quantize(_network(), DATA, scheme="symmetric").save(tmp_path / "out")
+    command = ["qmlir", "export", str(tmp_path / "out"), "--format", "qonnx", "-o", f"{tmp_path}/q.onnx"]
+    assert run_command([*command, "--opset", "22"], "").code == 0
+    versions = {each.domain: each.version for each in onnx.load(tmp_path / "q.onnx").opset_import}
+    assert versions[""] == 22
+    result = run_command([*command, "--signed"], "")
+    assert result.code != 0
+    assert "--signed does not apply to" in result.stderr
+
+
+def test_the_warning_counts_other_modes_only(caplog: pytest.LogCaptureFixture) -> None:
+    module = qmlir.quantize(_network(), DATA, scheme="symmetric").module
+    layers = [op for op in module.walk() if isinstance(op, NnOp) and op.name in ("nn.conv", "nn.matmul")]
+    for op, mode in zip(layers, (Mode.SINGLE_ROUND, Mode.F32, Mode.F32), strict=True):
+        op.requantize = RequantizeAttr.of(mode)
+    qmlir.export_qonnx(module)
+    assert "1 operation requantizes in mode single_round; QONNX rounds floats" in caplog.text
+
+
+@pytest.mark.parametrize("is_input", [True, False])
+def test_types_without_a_quantizer_are_named(tmp_path: Path, is_input: bool) -> None:
+    element = "!quant.uniform<u8<10:100>:f32, 0.5:15>"
+    argument = f"tensor<2x4x{element}>" if is_input else "tensor<2x4xf32>"
+    cast = f'%0 = quant.qcast %x {{origin = "held"}} : tensor<2x4xf32> to tensor<2x4x{element}>'
+    path = tmp_path / "limits.mlir"
+    path.write_text(f"""
+      func.func @main(%x: {argument} {{nn.name = "image"}}) -> tensor<2x4xf32> {{
+        {"" if is_input else cast}
+        %1 = quant.dcast {"%x" if is_input else "%0"} : tensor<2x4x{element}> to tensor<2x4xf32>
+        func.return %1 : tensor<2x4xf32>
+      }}""")
+    with pytest.raises(DiagnosticError) as raised:
+        qmlir.export_qonnx(path)
+    place = "input 'image'" if is_input else "'quant.qcast' op (held)"
+    assert f"{place} has the type !quant.uniform<u8<10:100>:f32, " in str(raised.value)
+    assert "help: export with --format qdq" in str(raised.value)
 
 
 def test_rejects_by_name(tmp_path: Path) -> None:
