@@ -20,6 +20,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.elementwise.ops import CastOp, MulOp, SubOp
 from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
@@ -30,6 +31,7 @@ from qmlir.dialects.quant.types import (
     UniformType,
 )
 from qmlir.extensions.qonnx.formats import FORMATS, format_of, is_narrow
+from qmlir.extensions.qonnx.integers import whole_floats
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import op_error, text_error, warn
 from qmlir.ir.provenance import hand_on, origins_of, set_origins
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 
 DOMAIN = "qonnx.custom_op.general"
 """QONNX's own domain, to which exported nodes belong."""
+
+_CHECKED_BITS = 16
+"""The widest integers of which each is checked, before a cast of integers becomes float arithmetic."""
 
 _HELP = "; help: export with --format qdq"
 
@@ -97,10 +102,12 @@ def _warn_of_rounding(module: ModuleOp) -> None:
 
 
 def _rewrite(op: Operation) -> None:
-    values = [*op.operands, *op.results, *(value for inner in op.walk() if inner is not op for value in inner.results)]
+    values = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
     if op.regions and any(isinstance(element_of(value), QuantizedType) for value in values):
         raise op_error(op, f"has regions with quantized values, which QONNX cannot express{_HELP}")
     match op:
+        case StorageCastOp() if isinstance(element_of(op.result), QuantizedType):
+            _rewrite_stored(op)
         case StorageCastOp():
             raise op_error(op, f"reads the integers of a quantized value, but QONNX has only its real values{_HELP}")
         case DequantizeCastOp():
@@ -159,6 +166,53 @@ def _rewrite_constant(op: ConstantOp) -> None:
     if isinstance(element, UniformQuantizedType) and not np.array_equal(restored, op.array.astype(np.float32)):
         raise op_error(op, f"has integers that f32 cannot restore{_HELP}")
     _replace(op, quantizer.result)
+
+
+def _rewrite_stored(op: StorageCastOp) -> None:
+    """Replaces the cast of integers to a quantized type with their real values, which a quantizer rounds to the same
+    integers."""
+    element = _expressible(op, element_of(op.result))
+    if not isinstance(element, UniformQuantizedType):
+        raise op_error(op, f"reads stored floats, but QONNX has only their real values{_HELP}")
+    if not _restores_all(element):
+        raise op_error(op, f"has integers that f32 cannot restore{_HELP}")
+    shape, source = shape_of(op.input), op.input
+    before = source.owner
+    scales, zero_points = (each.astype(np.float32) for each in broadcast_parameters(element, shape))
+    value = whole_floats(source, element.storage_min, element.storage_max)
+    added: list[NnOp] = []
+    if value is None:
+        added.append(CastOp.create(operands=[source], result_types=[TensorType(element.storage, shape)]))
+        added.append(CastOp.create(operands=[added[0].results[0]], result_types=[TensorType(f32, shape)]))
+        value = added[-1].results[0]
+    for kind, parameters in ((SubOp, zero_points), (MulOp, scales)):
+        if kind is MulOp or parameters.any():
+            constant = ConstantOp.of(np.ascontiguousarray(parameters), TensorType(f32, parameters.shape))
+            operation = kind.create(operands=[value, constant.result], result_types=[TensorType(f32, shape)])
+            added += [constant, operation]
+            value = operation.results[0]
+    quantizer, last = QuantOp(value, element), op
+    for each in (*added, quantizer):
+        _insert_after(last, each)
+        if last is op:
+            set_origins(each, origins_of(op))
+        last = each
+    _replace(op, quantizer.result)
+    while isinstance(before, CastOp) and not before.results[0].uses.get_length():
+        unused, before = before, before.input.owner
+        Rewriter.erase_op(unused)
+
+
+def _restores_all(element: UniformQuantizedType) -> bool:
+    """Returns True if QONNX's quantizer restores every integer of a type from its real value, in f32."""
+    if element.bits > _CHECKED_BITS:
+        return False
+    integers: Array = np.arange(element.storage_min, element.storage_max + 1).astype(np.float32)
+    scales, points = (each.reshape(-1).astype(np.float32) for each in (element.scales, element.zero_points))
+    return all(
+        np.array_equal(np.rint((integers - point) * scale / scale + point), integers)
+        for scale, point in zip(scales, points, strict=True)
+    )
 
 
 def _expressible(op: Operation | None, element: Attribute, place: str = "") -> UniformType:

@@ -126,12 +126,77 @@ def test_types_without_a_quantizer_are_named(tmp_path: Path, is_input: bool) -> 
 
 def test_rejects_by_name(tmp_path: Path) -> None:
     text = """
-      func.func @main(%x: tensor<2x4xi8>) -> tensor<2x4xf32> {
-        %0 = quant.scast %x {origin = "held"} : tensor<2x4xi8> to tensor<2x4x!quant.uniform<i8:f32, 0.5>>
-        %1 = quant.dcast %0 : tensor<2x4x!quant.uniform<i8:f32, 0.5>> to tensor<2x4xf32>
-        func.return %1 : tensor<2x4xf32>
+      func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xi8> {
+        %0 = quant.qcast %x : tensor<2x4xf32> to tensor<2x4x!quant.uniform<i8:f32, 0.5>>
+        %1 = quant.scast %0 {origin = "held"} : tensor<2x4x!quant.uniform<i8:f32, 0.5>> to tensor<2x4xi8>
+        func.return %1 : tensor<2x4xi8>
       }"""
     path = tmp_path / "held.mlir"
     path.write_text(text)
     with pytest.raises(DiagnosticError, match=r"held.*reads the integers of a quantized value"):
+        qmlir.export_qonnx(path)
+
+
+QUANTIZERS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], int]] = {
+    "floor": ("Quant", (0.5, 0.0, 4.0), {"signed": 1, "narrow": 0, "rounding_mode": "FLOOR"}, 1),
+    "half up": ("Quant", (0.3, 0.0, 4.0), {"signed": 1, "narrow": 1, "rounding_mode": "HALF_UP"}, 1),
+    "zero point": ("Quant", (0.3, 3.0, 4.0), {"signed": 1, "narrow": 0, "rounding_mode": "ROUND"}, 1),
+    "unsigned": ("Quant", (0.3, 3.0, 3.0), {"signed": 0, "narrow": 0, "rounding_mode": "CEIL"}, 1),
+    "bipolar": ("BipolarQuant", (0.3,), {}, 1),
+    "trunc": ("Trunc", (0.25, 8.0, 8.0, 1.0, 3.0), {"rounding_mode": "FLOOR"}, 2),
+    "counted": ("MultiThreshold", ([[-1, 0, 2]],), {"out_dtype": "UINT2", "out_scale": 0.5, "out_bias": -1.0}, 1),
+}
+
+
+@pytest.mark.parametrize("name", QUANTIZERS)
+def test_imported_quantizers_are_exported_again(name: str) -> None:
+    """Import, export, import and export keep the type and all values of a quantizer."""
+    op_type, inputs, attributes, version = QUANTIZERS[name]
+    net, data = Net(), np.linspace(-9, 9, 240, dtype=FLOAT).reshape(10, 3, 8)
+    held = [net.constant(FLOAT(each)) for each in inputs]
+    domain = "qonnx.custom_op.general"
+    model = net.model(net.node(op_type, net.input(data), *held, domain=domain, **attributes))
+    model.opset_import.append(onnx.helper.make_opsetid(domain, version))
+    expected: Any = None
+    for _ in range(3):
+        module = qmlir.load(model)
+        (cast,) = (
+            op
+            for op in module.walk()
+            if op.name == "quant.dcast"
+            and op.results[0].uses.get_length() == 1
+            and any(use.operation.name == "func.return" for use in op.results[0].uses)
+        )
+        (values,) = qmlir.interpret(module, {"x0": data}).values()
+        found = str(cast.operands[0].type), values.tolist()
+        assert found == (expected or found)
+        expected, model = found, qmlir.export_qonnx(module)
+        assert model.graph.node[-1].op_type == "Quant"
+
+
+@pytest.mark.parametrize("storage", ["i8", "u8"])
+def test_integers_of_callers_become_real_values(tmp_path: Path, storage: str) -> None:
+    element = f"!quant.uniform<{storage}:f32, 0.3:7>"
+    path = tmp_path / "held.mlir"
+    path.write_text(f"""
+      func.func @main(%x: tensor<256xi8> {{nn.name = "x"}}) -> (tensor<256xf32> {{nn.name = "y"}}) {{
+        %0 = quant.scast %x : tensor<256xi8> to tensor<256x{element}>
+        %1 = quant.dcast %0 : tensor<256x{element}> to tensor<256xf32>
+        func.return %1 : tensor<256xf32>
+      }}""")
+    integers = np.arange(-128, 128).astype(np.int8)
+    (found,) = qmlir.interpret(qmlir.load(qmlir.export_qonnx(path)), {"x": integers}).values()
+    stored = integers.view(np.uint8) if storage == "u8" else integers
+    np.testing.assert_array_equal(found, (stored.astype(FLOAT) - 7) * FLOAT(0.3))
+
+
+def test_integers_that_f32_cannot_restore_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "wide.mlir"
+    path.write_text("""
+      func.func @main(%x: tensor<4xi32>) -> tensor<4xf32> {
+        %0 = quant.scast %x {origin = "wide"} : tensor<4xi32> to tensor<4x!quant.uniform<i32:f32, 0.5>>
+        %1 = quant.dcast %0 : tensor<4x!quant.uniform<i32:f32, 0.5>> to tensor<4xf32>
+        func.return %1 : tensor<4xf32>
+      }""")
+    with pytest.raises(DiagnosticError, match=r"wide.*has integers that f32 cannot restore; help: export with"):
         qmlir.export_qonnx(path)
