@@ -165,11 +165,11 @@ def parameters(node: Node, scale: int, zero_point: int | None) -> Quantizer:
 def axis_of(array: Array, rank: int) -> int | None:
     """Returns the axis of a tensor of `rank` along which parameters that broadcast against it vary, 0 if none does.
 
-    Returns `None` if they vary along several axes, or along one that the tensor lacks.
+    Returns `None` if they vary along several axes, or have a higher rank, which the result would have too.
     """
     first = rank - array.ndim
     axes = [first + axis for axis, count in enumerate(array.shape) if count != 1]
-    return None if len(axes) > 1 or any(axis < 0 for axis in axes) else next(iter(axes), 0)
+    return None if len(axes) > 1 or first < 0 else next(iter(axes), 0)
 
 
 def _uniform(

@@ -12,6 +12,7 @@ import qmlir
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp
+from qmlir.extensions.qonnx.exporting import as_floats
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.commands import run_command
 from tests.support.nets import Net
@@ -200,3 +201,20 @@ def test_integers_that_f32_cannot_restore_are_rejected(tmp_path: Path) -> None:
       }""")
     with pytest.raises(DiagnosticError, match=r"wide.*has integers that f32 cannot restore; help: export with"):
         qmlir.export_qonnx(path)
+
+
+def test_regions_that_read_quantized_values_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "region.mlir"
+    path.write_text("""
+      func.func @main(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5>>
+        %1 = scf.if %c -> (tensor<4xf32>) {
+          %2 = quant.dcast %0 : tensor<4x!quant.uniform<i8:f32, 0.5>> to tensor<4xf32>
+          scf.yield %2 : tensor<4xf32>
+        } else {
+          scf.yield %x : tensor<4xf32>
+        } {origin = "choice"}
+        func.return %1 : tensor<4xf32>
+      }""")
+    with pytest.raises(DiagnosticError, match=r"choice.*has regions with quantized values, which QONNX cannot express"):
+        as_floats(qmlir.load(path))

@@ -98,7 +98,15 @@ def test_scales_of_an_axis_become_a_type_per_axis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "zero_point", "bits"), [(np.full((3, 8), 0.5), 0.0, 4), (-0.5, 0.0, 4), (0.5, 99.0, 4), (0.5, 0.0, 3.5)]
+    ("scale", "zero_point", "bits"),
+    [
+        (np.full((1, 1, 1, 1), 0.5), 0.0, 4),
+        (np.full((2, 1, 1, 1), 0.5), 0.0, 4),
+        (np.full((3, 8), 0.5), 0.0, 4),
+        (-0.5, 0.0, 4),
+        (0.5, 99.0, 4),
+        (0.5, 0.0, 3.5),
+    ],
 )
 def test_parameters_without_a_type_stay_float_arithmetic(scale: Any, zero_point: float, bits: float) -> None:
     element, found = _quant(scale, zero_point, bits)
