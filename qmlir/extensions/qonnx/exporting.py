@@ -83,6 +83,8 @@ def as_floats(module: ModuleOp) -> ModuleOp:
         if not isinstance(function, FuncOp):
             raise text_error(f"QONNX export requires a module of functions, but got '{function.name}'")
         block = function.body.block
+        for op in block.ops:
+            _check_regions(op)
         for argument, port in zip(list(block.args), inputs_of(function), strict=True):
             _quantize(argument, None, place=f"input '{port.name}'")
         for op in list(block.ops):
@@ -101,10 +103,15 @@ def _warn_of_rounding(module: ModuleOp) -> None:
         warn(f"{count} {verb} in mode {', '.join(sorted(others))}; QONNX rounds floats, with ties to even")
 
 
-def _rewrite(op: Operation) -> None:
+def _check_regions(op: Operation) -> None:
+    """Raises `DiagnosticError` if the regions of `op` compute or read quantized values."""
     values = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
-    if op.regions and any(isinstance(element_of(value), QuantizedType) for value in values):
+    elements = (element_of(value) for value in values if isinstance(value.type, TensorType))
+    if op.regions and any(isinstance(element, QuantizedType) for element in elements):
         raise op_error(op, f"has regions with quantized values, which QONNX cannot express{_HELP}")
+
+
+def _rewrite(op: Operation) -> None:
     match op:
         case StorageCastOp() if isinstance(element_of(op.result), QuantizedType):
             _rewrite_stored(op)
