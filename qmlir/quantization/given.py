@@ -12,6 +12,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import Bools, Storage
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.decomposition import is_part, marks_on
 from qmlir.ir.diagnostics import op_error
@@ -56,6 +57,8 @@ def given_in(function: FuncOp, recipe: Recipe) -> dict[SSAValue, list[Given]]:
 
     They are those at the operation that computes a value, and at the operations that read it, in order. The result of
     an inner part of a layer, such as the product before the bias, has parameters only if a rule names the part.
+
+    Values that the model quantizes itself keep their types. Raises `DiagnosticError` if a rule names one.
     """
     found: dict[SSAValue, list[Given]] = {}
     for op in function.body.walk() if recipe.gives_parameters else ():
@@ -65,6 +68,10 @@ def given_in(function: FuncOp, recipe: Recipe) -> dict[SSAValue, list[Given]]:
             owner = value.owner
             is_inner = isinstance(owner, Operation) and is_part(owner) and not marks_on(owner)
             if not is_f32(value) or constant_array(value) is not None:
+                continue
+            if isinstance(owner, DequantizeCastOp):
+                if rule := recipe.rule_of_value(value):
+                    raise op_error(owner, f"is quantized by the model, but {rule} gives it parameters; help: remove it")
                 continue
             if is_inner and not recipe.names_part(op, slot):
                 continue

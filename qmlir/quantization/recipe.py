@@ -403,6 +403,14 @@ class Recipe:
         rules = [rule for _, rule in self._matching(op, slot, value) if PARAMETERS in rule.settings]
         return (rules[-1].settings[PARAMETERS], rules[-1].name, rules[-1].names_operations) if rules else None
 
+    def rule_of_value(self, value: SSAValue) -> str:
+        """Returns the name of a rule that gives parameters to `value` by its name, or an empty string.
+
+        Optional rules do not count.
+        """
+        rules = (rule for at, rule in enumerate(self.rules) if value in self.named.get(at, ()) and not rule.is_optional)
+        return next((rule.name for rule in rules if PARAMETERS in rule.settings), "")
+
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
         """Returns the settings of the embedding table that `op` reads, from rules that match embedding tables."""
         rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("embedding")]

@@ -1,6 +1,7 @@
 """QONNX's quantizers by the formulas of its specification, the types that they become, and the messages of faults."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,22 @@ def test_rejects_by_name(op_type: str, inputs: Any, attributes: dict[str, Any], 
         _run(op_type, *inputs, **attributes)
     assert message in str(raised.value)
     assert op_type in str(raised.value)
+
+
+@pytest.mark.parametrize("is_optional", [False, True])
+def test_a_rule_cannot_retype_a_value_that_the_model_quantizes(tmp_path: Path, is_optional: bool) -> None:
+    net = Net()
+    held = [net.constant(FLOAT(each)) for each in (0.5, 0.0, 4)]
+    data = net.node("Quant", net.input(X), *held, domain=DOMAIN, signed=1, narrow=0, rounding_mode="ROUND")
+    model = _model(net, net.node("MatMul", data, net.constant(np.eye(8, 4, dtype=FLOAT))))
+    path = tmp_path / "given.toml"
+    path.write_text(f'[[rule]]\nvalues = ["{data}"]\nscale = 0.25\noptional = {str(is_optional).lower()}\n')
+    if not is_optional:
+        with pytest.raises(
+            DiagnosticError, match=r"Quant0.*is quantized by the model, but .*rule 1.* gives it parameters"
+        ):
+            qmlir.quantize(model, X, recipe=path, validate=False)
+        return
+    module = qmlir.quantize(model, X, recipe=path, validate=False).module
+    (layer,) = (op for op in module.walk() if op.name == "nn.matmul")
+    assert str(element_of(layer.operands[0])) == "!quant.uniform<i4:f32, 5.000000e-01>"
