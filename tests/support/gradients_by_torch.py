@@ -272,7 +272,7 @@ def torch_space_to_depth(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
 def torch_gather(t: Torch, p: Mapping[str, Any], x: Any, i: Any) -> Any:
     axis = p["axis"]
     found = x.index_select(axis, i.flatten() % x.shape[axis])
-    return found.reshape(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])
+    return found.reshape((*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]))
 
 
 def torch_gather_nd(t: Torch, p: Mapping[str, Any], x: Any, i: Any) -> Any:

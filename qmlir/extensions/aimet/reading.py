@@ -13,6 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.data import JsonValue, read_data
 
@@ -199,12 +200,12 @@ def _of_onnx(encoding: JsonValue) -> _Encoding:
     if encoding.get("block_size") is not None or encoding.get("per_block_int_scale") is not None:
         encoding.wrong("one scale per tensor or per channel")
     bits, scale, point = int(dtype[2]), encoding["y_scale"], encoding.get("y_zero_point")
-    lowest = 0 if dtype[1] else -(1 << (bits - 1))
+    lowest, highest = integer_limits(bits, is_signed=not dtype[1])
     is_per_channel = isinstance(scale.value, list)
     if not is_per_channel:
-        point = 0 if point is None else point.integer(lowest, lowest + (1 << bits) - 1)
+        point = 0 if point is None else point.integer(lowest, highest)
         return _Encoding(bits, (_scale(scale),), (lowest - point,))
     _check_counts(scale, scale if point is None else point, is_per_channel=True)
     scales = tuple(_scale(each) for each in scale)
-    points = [0] * len(scales) if point is None else [each.integer(lowest, lowest + (1 << bits) - 1) for each in point]
+    points = [0] * len(scales) if point is None else [each.integer(lowest, highest) for each in point]
     return _Encoding(bits, scales, tuple(lowest - each for each in points), is_per_channel=True)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -26,7 +27,7 @@ Encoding = dict[str, Any]
 
 def _lowest(element: UniformQuantizedType) -> int:
     """Returns the smallest integer of the bits of a type."""
-    return -(1 << (element.bits - 1)) if element.is_signed else 0
+    return integer_limits(element.bits, is_signed=element.is_signed)[0]
 
 
 def _unsigned(element: UniformQuantizedType) -> list[int]:
@@ -40,7 +41,7 @@ def _limits(element: UniformQuantizedType) -> tuple[int, int]:
 
 
 def _is_symmetric(element: UniformQuantizedType) -> bool:
-    return all(offset == -(1 << (element.bits - 1)) for offset in _unsigned(element))
+    return all(offset == integer_limits(element.bits)[0] for offset in _unsigned(element))
 
 
 def _scales(element: UniformQuantizedType) -> list[float]:
