@@ -165,7 +165,7 @@ def parameters(node: Node, scale: int, zero_point: int | None) -> Quantizer:
 def axis_of(array: Array, rank: int) -> int | None:
     """Returns the axis of a tensor of `rank` along which parameters that broadcast against it vary, 0 if none does.
 
-    Returns `None` if they vary along several axes, or have a higher rank, which the result would have too.
+    Returns `None` if they vary along several axes, or have a higher rank, which would also be that of the result.
     """
     first = rank - array.ndim
     axes = [first + axis for axis, count in enumerate(array.shape) if count != 1]
