@@ -117,7 +117,8 @@ def load(
 
     Raises:
         DiagnosticError: The file cannot be read, is not a model, or contains an operator that cannot be imported; or
-            `cut_inputs` or `cut_outputs` are set for a model that is not ONNX.
+            `cut_inputs` or `cut_outputs` are set for a model that is not ONNX, or `keep_casts` for one of LiteRT or
+            PyTorch.
 
     Example:
         >>> module = qmlir.load("docs/examples/digits_cnn.onnx", shapes={"input": [1, 1, 8, 8]})
@@ -133,7 +134,7 @@ def load(
 
 def _loaded(
     source: "str | PathLike[str] | ModelProto", shapes: _Shapes, cuts: Sequence[Sequence[str] | None],
-    make: Callable[..., ModuleOp], strip_training: bool, requantize: str | None,
+    make: partial[ModuleOp], strip_training: bool, requantize: str | None,
 ) -> ModuleOp:  # fmt: skip
     """Implements `load`; `make` makes a module of an ONNX model for given shapes."""
     if isinstance(source, str | PathLike):
@@ -157,9 +158,12 @@ def _loaded(
     if any(names is not None for names in cuts):
         raise text_error(f"cut_inputs and cut_outputs require an ONNX model, but got '{source}'")
     if reader is not None:
-        return reader.call(reader.function(), source, shapes=shapes, requantize=requantize)
-    module = load_module(default_environment().new_context(), source)
-    verify(module)
+        if make.keywords["keep_casts"]:
+            raise text_error(f"keep_casts requires an ONNX model, but got '{source}'")
+        module: ModuleOp = reader.call(reader.function(), source, shapes=shapes, requantize=requantize)
+    else:
+        module = load_module(default_environment().new_context(), source)
+        verify(module)
     if strip_training:
         run_pipeline(module, STRIP)
     return module

@@ -106,6 +106,11 @@ def test_a_size_outside_the_range_is_rejected(tmp_path: Path) -> None:
 VALUES: list[Any] = [None, True, -1, 0, 1, 2**40, 2**70, 1.5, "", "x", "Symbol('n')", [], [1], {}, {"as_int": -1}]
 
 
+def test_an_option_without_effect_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match=r"keep_casts requires an ONNX model, but got '.*model\.pt2'"):
+        _load(tmp_path, archive(*layer()), keep_casts=True)
+
+
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Returns the containers in `value`, each with one of its keys."""
     keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
