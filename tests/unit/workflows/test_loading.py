@@ -81,7 +81,7 @@ def test_files_of_other_tools_are_told_what_to_do(name: str, message: str, tmp_p
     (tmp_path / name).write_bytes(bytes(range(256)))
     with pytest.raises(
         DiagnosticError,
-        match=rf"cannot read '.*{name}': expected a .onnx, .tflite, .pt2 or .mlir file; help: .*{message}",
+        match=rf"cannot read '.*{name}': expected a \.onnx(, \.\w+)* or \.mlir file; help: .*{message}",
     ):
         qmlir.load(tmp_path / name)
 
