@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
-from qmlir.formats.types import shape_fault
+from qmlir.formats.types import check_names, shape_fault
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import Port
 from qmlir.onnx.export.emission import type_proto
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name
@@ -89,10 +89,7 @@ def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[
     given = {each.name for each in graph.initializer}.difference(replaceable_defaults(model))
     infos = [info for info in graph.input if info.name not in given]
     known = [info.name for info in infos]
-    for name in shapes:
-        if name not in known:
-            near = nearest_name(name, known)
-            raise text_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
+    check_names(shapes, known)
     fixed: dict[str, int] = {}
     for info in infos:
         if info.name in shapes:

@@ -25,9 +25,9 @@ from qmlir.extensions.litert.node import LiteNode
 from qmlir.extensions.litert.operators import OPERATORS
 from qmlir.extensions.litert.values import IMAGE, Layout, LiteValues
 from qmlir.formats.graph import BlockBuilder, suggest_name
-from qmlir.formats.types import shape_fault
+from qmlir.formats.types import check_names, check_shape
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.provenance import Origin, name_results
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
@@ -106,17 +106,12 @@ class GraphImporter:
 def _input_ports(values: LiteValues, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
     graph = values.graph
     names = _unique([graph.tensors[index].name for index in graph.inputs])
-    if unknown := next((name for name in shapes if name not in names), None):
-        near = nearest_name(unknown, names)
-        raise text_error(f"the model has no input '{unknown}'{near} (available: {', '.join(names)})")
+    check_names(shapes, names)
     ports: list[Port] = []
     for name, index in zip(names, graph.inputs, strict=True):
         tensor = graph.tensors[index]
         shape = tuple(shapes.get(name, tensor.shape))
-        if len(shape) != len(tensor.shape):
-            raise text_error(f"input '{name}' must have rank {len(tensor.shape)}, but got {list(shape)}")
-        if (fault := shape_fault(shape)) is not None:
-            raise text_error(f"input '{name}' has {fault}")
+        check_shape(name, shape, len(tensor.shape))
         ports.append(Port(name, TensorType(values.element(tensor), shape)))
     return ports
 

@@ -22,9 +22,9 @@ from qmlir.extensions.pt2.node import AtenNode, Declared, Integer
 from qmlir.extensions.pt2.operators import OPERATORS, SIZES, SKIPPED, VIEWS
 from qmlir.extensions.pt2.sizes import Expression, evaluated
 from qmlir.formats.graph import BlockBuilder, suggest_name
-from qmlir.formats.types import shape_fault
+from qmlir.formats.types import check_names, check_shape
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, name_results
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
@@ -255,15 +255,10 @@ def _disagree(found: Sequence[int], declared: Sequence[int]) -> bool:
 def _ports(importer: _Importer, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
     """Returns the inputs; sizes that the caller gives fix the symbols of dynamic dimensions."""
     program = importer.program
-    if unknown := next((name for name in shapes if name not in program.inputs), None):
-        near = nearest_name(unknown, program.inputs)
-        raise text_error(f"the model has no input '{unknown}'{near} (available: {', '.join(program.inputs)})")
+    check_names(shapes, program.inputs)
     for name, shape in shapes.items():
         sizes = importer.declared(name).sizes
-        if len(shape) != len(sizes):
-            raise text_error(f"input '{name}' must have rank {len(sizes)}, but got {list(shape)}")
-        if (fault := shape_fault(shape)) is not None:
-            raise text_error(f"input '{name}' has {fault}")
+        check_shape(name, shape, len(sizes))
         for size, wanted in zip(sizes, shape, strict=True):
             if isinstance(size, Expression) and not size.operands and wanted != DYNAMIC_INDEX:
                 _fix(importer, name, size.name, wanted)
