@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from qmlir.extensions.pt2.node import Importer
 from qmlir.extensions.pt2.operators import elementwise, layers, movement, quantization, reduction
 
+_ATEN = {**elementwise.OPERATORS, **layers.OPERATORS, **movement.OPERATORS, **reduction.OPERATORS}
+
 OPERATORS: Mapping[str, Importer] = {
-    **elementwise.OPERATORS, **layers.OPERATORS, **movement.OPERATORS, **quantization.OPERATORS, **reduction.OPERATORS,
-}  # fmt: skip
+    **{f"aten.{name}": importer for name, importer in _ATEN.items()},
+    **quantization.OPERATORS,
+}
 """The importer of each operator, by its name with or without overload; the name with overload comes first."""
 
 SIZES = movement.SIZES

@@ -211,7 +211,7 @@ def _log1p(node: AtenNode) -> SSAValue:
     return node.add(ops.LogOp, node.add(ops.AddOp, value, node.filled(1, node.element)).result).result
 
 
-_OWN: dict[str, Importer] = {
+OPERATORS: Mapping[str, Importer] = {
     **{name: partial(_unary, operation=operation) for name, operation in _FLOAT_RESULTS.items()},
     **{name: partial(_binary, operation=operation) for name, operation in _BINARY.items()},
     **{name: partial(_compare, operation=operation) for name, operation in _COMPARISONS.items()},
@@ -263,6 +263,4 @@ _OWN: dict[str, Importer] = {
     "_to_copy": _cast,
     "type_as": _cast,
 }
-
-OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
-"""The importer of each operator of this family."""
+"""The importer of each ATen operator of this family, without its namespace."""

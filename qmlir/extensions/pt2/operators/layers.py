@@ -303,7 +303,7 @@ def _concat(node: AtenNode, parts: list[SSAValue]) -> SSAValue:
     return parts[0] if len(parts) == 1 else node.add(ConcatOp, parts, axis=0).result
 
 
-_OWN: dict[str, Importer] = {
+OPERATORS: Mapping[str, Importer] = {
     "linear": _linear,
     "matmul": _matmul,
     "mm": partial(_matmul, right="mat2"),
@@ -338,6 +338,4 @@ _OWN: dict[str, Importer] = {
     "lstm.input": partial(_recurrent, operation=LstmOp),
     "gru.input": partial(_recurrent, operation=GruOp),
 }
-
-OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
-"""The importer of each operator of this family."""
+"""The importer of each ATen operator of this family, without its namespace."""

@@ -478,5 +478,5 @@ _COPIES: dict[str, Importer] = {
 VIEWS = frozenset(f"aten.{name}" for name in _VIEWS)
 """The operators whose result shares the memory of their first argument."""
 
-OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in {**_VIEWS, **_COPIES}.items()}
-"""The importer of each operator of this family."""
+OPERATORS: Mapping[str, Importer] = {**_VIEWS, **_COPIES}
+"""The importer of each ATen operator of this family, without its namespace."""

@@ -80,7 +80,7 @@ def _top_k(node: AtenNode) -> Sequence[SSAValue]:
     ).results
 
 
-_OWN: dict[str, Importer] = {
+OPERATORS: Mapping[str, Importer] = {
     "mean": partial(_reduced, operation=ops.ReduceMeanOp),
     "sum": partial(_reduced, operation=ops.ReduceSumOp),
     "amax": partial(_reduced, operation=ops.ReduceMaxOp),
@@ -103,6 +103,4 @@ _OWN: dict[str, Importer] = {
     "all": partial(_truth, operation=ops.ReduceMinOp),
     "topk": _top_k,
 }
-
-OPERATORS: Mapping[str, Importer] = {f"aten.{name}": importer for name, importer in _OWN.items()}
-"""The importer of each operator of this family."""
+"""The importer of each ATen operator of this family, without its namespace."""
