@@ -17,7 +17,7 @@ from qmlir import registry
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, TUNED, ScheduleAttr, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
-from qmlir.dialects.kernel.lengths import lengths_of
+from qmlir.dialects.kernel.lengths import Length, lengths_of
 from qmlir.dialects.kernel.ops import JoinOp, shaped
 from qmlir.dialects.kernel.variants import LANES, SCALAR, variant_named, variant_names
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, Algorithm, WinogradOp
@@ -245,11 +245,11 @@ def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
     row = next(found.rows_for(op))
     # With many positions, a smaller last tile costs nothing, and large tiles read weights less often. But loops can
     # follow a length only if tiles divide it.
-    positions, lanes = positions_of(op), _sums_per_register(op, found)
+    positions, lanes, lengths = positions_of(op), _sums_per_register(op, found), lengths_of(op)
     is_cut = _is_cut(op, row, row.vectors * lanes)
-    is_any = is_cut and all(positions % length.prime for length in lengths_of(op))
+    is_any = is_cut and all(positions % length.prime for length in lengths)
     rows = row.rows if is_any else tile_rows(positions, row.rows)
-    units = [length.unit // lanes for length in lengths_of(op) if op.channels() % length.prime == 0]
+    units = [length.unit // lanes for length in lengths if op.channels() % length.prime == 0]
     return schedule_of(op, found, row, (rows, min([row.vectors, *units])), threads)
 
 
@@ -308,12 +308,17 @@ def elements_schedule(op: LinalgStructuredOperation, isa: str, threads: int) -> 
     lanes = _elements_per_register(op, found.bits)
     # Sums of bytes are dot products with ones.
     terms = _WIDEST // _BYTE if lanes > 1 and found.widths(DOT_US) and sums_bytes(op.body.block) else 1
-    along = {shaped(value)[0][-1] for value in op.operands if isinstance(value.type, TensorType) and shaped(value)[0]}
-    units = [length.unit for length in lengths_of(op) if any(size % length.prime == 0 for size in along)]
+    units = [length.unit for length in lengths_of(op) if _is_along(op, length)]
     lanes = min([lanes, *(unit // terms for unit in units)])
     if lanes > 1:
         return ScheduleAttr.of(LANES, lanes=lanes, k_unroll=terms, threads=is_divided)
     return ScheduleAttr.of(SCALAR, threads=True) if is_divided else None
+
+
+def _is_along(op: LinalgStructuredOperation, length: Length) -> bool:
+    """Returns true if the innermost axis of an operand depends on a length."""
+    shapes = (shaped(value)[0] for value in op.operands if isinstance(value.type, TensorType))
+    return any(shape[-1] % length.prime == 0 for shape in shapes if shape)
 
 
 def _elements_per_register(op: LinalgStructuredOperation, bits: int) -> int:
