@@ -127,14 +127,16 @@ def load(
     """
     with access() as run:
         make = partial(imported, keep_casts=keep_casts, fallback=fallback, strip_training=strip_training)
-        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), make, strip_training, requantize)
+        module = _loaded(
+            source, shapes or {}, (cut_inputs, cut_outputs), make, keep_casts, strip_training, requantize
+        )  # fmt: skip
         keep_sources(module, run)
     return module
 
 
 def _loaded(
     source: "str | PathLike[str] | ModelProto", shapes: _Shapes, cuts: Sequence[Sequence[str] | None],
-    make: partial[ModuleOp], strip_training: bool, requantize: str | None,
+    make: Callable[..., ModuleOp], keep_casts: bool, strip_training: bool, requantize: str | None,
 ) -> ModuleOp:  # fmt: skip
     """Implements `load`; `make` makes a module of an ONNX model for given shapes."""
     if isinstance(source, str | PathLike):
@@ -158,7 +160,7 @@ def _loaded(
     if any(names is not None for names in cuts):
         raise text_error(f"cut_inputs and cut_outputs require an ONNX model, but got '{source}'")
     if reader is not None:
-        if make.keywords["keep_casts"]:
+        if keep_casts:
             raise text_error(f"keep_casts requires an ONNX model, but got '{source}'")
         module: ModuleOp = reader.call(reader.function(), source, shapes=shapes, requantize=requantize)
     else:

@@ -39,6 +39,7 @@ from qmlir.ir.signature import inputs_of
 from qmlir.onnx import export, metadata
 from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.text.files import access, path_of
+from qmlir.text.tables import counted
 from qmlir.workflows.loading import takes_model
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _warn_of_rounding(module: ModuleOp) -> None:
     """Warns about operations that requantize in another way than floats do, whose results may differ near ties."""
     modes = [requantization_of(op)[0] for op in module.walk() if isinstance(op, NnOp) and op.requantize is not None]
     if others := Counter(mode for mode in modes if mode is not Mode.F32):
-        count = f"{others.total()} operation{'s' if others.total() > 1 else ''}"
+        count = counted(others.total(), "operation")
         verb = "requantize" if others.total() > 1 else "requantizes"
         warn(f"{count} {verb} in mode {', '.join(sorted(others))}; QONNX rounds floats, with ties to even")
 
