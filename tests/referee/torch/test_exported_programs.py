@@ -11,11 +11,13 @@ import pytest
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch", reason="needs torch: pip install -e '.[torch]'")
 nn, F = torch.nn, torch.nn.functional
 
+pytestmark = pytest.mark.referee
 
-class Function(nn.Module):  # type: ignore[misc, name-defined]
+
+class Function(nn.Module):
     """A module of one function."""
 
     def __init__(self, function: Callable[..., Any]):
@@ -26,7 +28,7 @@ class Function(nn.Module):  # type: ignore[misc, name-defined]
         return self.function(*inputs)
 
 
-class SelfAttention(nn.Module):  # type: ignore[misc, name-defined]
+class SelfAttention(nn.Module):
     """Attention of a sequence to itself."""
 
     def __init__(self) -> None:
